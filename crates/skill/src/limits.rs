@@ -1,0 +1,58 @@
+//! Every bound on what untrusted input may cost, in one visible type.
+//!
+//! Nothing in this crate hard-codes a size elsewhere: what reads input takes a
+//! [`Limits`]. The defaults are the widest that the large hosts agree on, so a
+//! skill that loads here also uploads there.
+
+/// Bounds for reading one skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of the archive as sent, before anything is inflated.
+    pub archive_bytes: u64,
+    /// Bytes of all files together, unpacked.
+    pub total_bytes: u64,
+    /// Bytes of one file, unpacked.
+    pub file_bytes: u64,
+    /// Files in one skill; also bounds the entries looked at in an archive.
+    pub files: usize,
+    /// Unpacked bytes per packed byte. Only asked once an entry is large enough
+    /// ([`Limits::RATIO_FLOOR`]) for the ratio to mean anything.
+    pub ratio: u64,
+    /// Folders above a file.
+    pub depth: usize,
+    /// Bytes of one path.
+    pub path_bytes: usize,
+    /// Bytes of a zip's central directory.
+    pub directory_bytes: u64,
+    /// Bytes of the frontmatter between its fences.
+    pub frontmatter_bytes: usize,
+    /// Nodes (scalars, sequences and mappings) in the frontmatter.
+    pub frontmatter_nodes: usize,
+    /// Nesting in the frontmatter.
+    pub frontmatter_depth: usize,
+}
+
+impl Limits {
+    /// Below this many unpacked bytes an entry may be compressed as well as it
+    /// likes: a page of blanks is no bomb.
+    pub const RATIO_FLOOR: u64 = 1 << 20;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const MB: u64 = 1_000_000;
+        Limits {
+            archive_bytes: 30 * MB,
+            total_bytes: 30 * MB,
+            file_bytes: 25 * MB,
+            files: 1_000,
+            ratio: 100,
+            depth: 16,
+            path_bytes: 512,
+            directory_bytes: 4 << 20,
+            frontmatter_bytes: 256 << 10,
+            frontmatter_nodes: 10_000,
+            frontmatter_depth: 64,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Static security rules over a whole bundle.

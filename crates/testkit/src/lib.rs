@@ -1,0 +1,1 @@
+//! Fixtures for the tests of every crate.
