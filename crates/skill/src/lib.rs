@@ -18,9 +18,14 @@
 
 pub mod bundle;
 pub mod diagnostic;
+pub mod frontmatter;
 pub mod limits;
 pub mod path;
+mod python;
+pub mod reference;
+pub mod rules;
 pub mod scan;
+pub mod standard;
 
 pub use bundle::{Bundle, BundleError, File};
 pub use diagnostic::{Diagnostic, Severity};

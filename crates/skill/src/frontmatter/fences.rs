@@ -1,0 +1,89 @@
+//! Where the frontmatter starts and ends.
+//!
+//! The closing fence is the first *line* that begins with `---`, so a `---`
+//! inside a value never cuts it short.
+
+use std::ops::Range;
+
+use super::source::Source;
+
+/// A byte-order mark, which editors on some platforms put first.
+const BOM: char = '\u{feff}';
+const FENCE: &str = "---";
+
+/// The parts of a SKILL.md, as byte ranges of its [`Source`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fences {
+    /// What stands before the opening fence: nothing in a strict file.
+    pub(super) lead: Range<usize>,
+    /// Between the fences: starts right after the opening dashes.
+    pub(super) yaml: Range<usize>,
+    /// After the closing dashes.
+    pub(super) body: Range<usize>,
+}
+
+/// Why there is no frontmatter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoFences {
+    /// The text does not begin with an opening fence.
+    NotOpened,
+    /// An opening fence without a closing one.
+    NotClosed,
+}
+
+/// Finds the fences of a file that must begin with one.
+pub(super) fn strict(source: &Source) -> Result<Fences, NoFences> {
+    find(source, 0)
+}
+
+/// Finds the fences after a byte-order mark and blank lines.
+pub(super) fn lenient(source: &Source) -> Result<Fences, NoFences> {
+    let text = source.text();
+    let visible = text.trim_start_matches(|c: char| c == BOM || c.is_whitespace());
+    find(source, text.len() - visible.len())
+}
+
+fn find(source: &Source, start: usize) -> Result<Fences, NoFences> {
+    let text = source.text();
+    let Some(rest) = text.get(start..).and_then(|t| t.strip_prefix(FENCE)) else {
+        return Err(NoFences::NotOpened);
+    };
+    let yaml_start = start + FENCE.len();
+    let Some(close) = rest.find("\n---") else {
+        return Err(NoFences::NotClosed);
+    };
+    let yaml_end = yaml_start + close + 1;
+    Ok(Fences {
+        lead: 0..start,
+        yaml: yaml_start..yaml_end,
+        body: yaml_end + FENCE.len()..text.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn yaml(text: &str) -> Result<String, NoFences> {
+        let source = Source::new(text);
+        lenient(&source).map(|f| source.slice(f.yaml).to_owned())
+    }
+
+    #[test]
+    fn dashes_inside_a_value_do_not_close_the_frontmatter() {
+        assert_eq!(yaml("---\na: b --- c\n---\n"), Ok("\na: b --- c\n".into()));
+        assert_eq!(yaml("---\na: b --- c\n"), Err(NoFences::NotClosed));
+    }
+
+    #[test]
+    fn only_the_lenient_search_looks_past_marks_and_blank_lines() {
+        let text = "\u{feff}\n \n---\na: b\n---\n";
+        assert_eq!(yaml(text), Ok("\na: b\n".into()));
+        assert_eq!(strict(&Source::new(text)), Err(NoFences::NotOpened));
+    }
+
+    #[test]
+    fn an_empty_frontmatter_is_one() {
+        assert_eq!(yaml("---\n---"), Ok("\n".into()));
+    }
+}

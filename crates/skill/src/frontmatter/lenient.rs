@@ -1,0 +1,236 @@
+//! The lenient reading: load what can be loaded, and tell every deviation.
+
+use std::ops::Range;
+
+use super::fences::{self, NoFences};
+use super::node::Node;
+use super::repair::{self, MendKind, Repaired};
+use super::source::Source;
+use super::yaml::{self, YamlError};
+use super::{Frontmatter, entries, shifted};
+use crate::diagnostic::{Diagnostic, Place};
+use crate::limits::Limits;
+use crate::rules::{self, Rule};
+
+pub(super) fn read(
+    source: Source,
+    limits: &Limits,
+    file: &str,
+) -> (Option<Frontmatter>, Vec<Diagnostic>) {
+    let mut reader = LenientReader {
+        file,
+        limits,
+        diagnostics: Vec::new(),
+    };
+    let frontmatter = reader.read(source);
+    (frontmatter, reader.diagnostics)
+}
+
+struct LenientReader<'a> {
+    file: &'a str,
+    limits: &'a Limits,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl LenientReader<'_> {
+    fn read(&mut self, source: Source) -> Option<Frontmatter> {
+        let fences = match fences::lenient(&source) {
+            Ok(fences) => fences,
+            Err(error) => {
+                self.no_fences(&source, error);
+                return None;
+            }
+        };
+        self.note_lead(&source, &fences.lead);
+        if fences.yaml.len() > self.limits.frontmatter_bytes {
+            let message = format!(
+                "the frontmatter has {} bytes; at most {} are read",
+                fences.yaml.len(),
+                self.limits.frontmatter_bytes
+            );
+            self.report(&rules::FRONTMATTER_TOO_LARGE, source.place(0..3), message);
+            return None;
+        }
+        let (root, repaired) = self.read_yaml(&source, &fences.yaml)?;
+        let root_range = root.range.clone();
+        let Some((entries, doubled)) = entries(root) else {
+            let message = "the frontmatter is not a mapping of fields";
+            self.report(&rules::NOT_A_MAPPING, source.place(root_range), message);
+            return None;
+        };
+        let frontmatter = Frontmatter {
+            source,
+            entries,
+            body: fences.body,
+            repaired,
+            doubled,
+        };
+        self.note_doubled(&frontmatter);
+        Some(frontmatter)
+    }
+
+    fn read_yaml(&mut self, source: &Source, range: &Range<usize>) -> Option<(Node, bool)> {
+        let text = source.slice(range.clone());
+        let reading = yaml::read(text, self.limits);
+        self.note_features(source, range.start, &reading);
+        let error = match reading.error {
+            None => {
+                let Some(mut root) = reading.root else {
+                    let message = "the frontmatter is empty";
+                    self.report(&rules::NOT_A_MAPPING, source.place(0..3), message);
+                    return None;
+                };
+                root.each_range(&mut |r| *r = shifted(r.clone(), range.start));
+                return Some((root, false));
+            }
+            Some(error) => error,
+        };
+        let mended = match error {
+            YamlError::Syntax { .. } => repair::repair(text, self.limits),
+            _ => None,
+        };
+        let reread = mended.and_then(|mended| {
+            let reading = yaml::read(&mended.text, self.limits);
+            let root = reading.root.filter(|_| reading.error.is_none())?;
+            Some((mended, root))
+        });
+        let Some((mended, mut root)) = reread else {
+            self.report_yaml(source, range.start, error);
+            return None;
+        };
+        self.note_mends(source, range.start, &mended);
+        let map = LineMap::new(source, range.start, &mended);
+        root.each_range(&mut |r| *r = map.original(r));
+        Some((root, true))
+    }
+
+    fn no_fences(&mut self, source: &Source, error: NoFences) {
+        let place = source.place_of_line(1);
+        match error {
+            NoFences::NotOpened => {
+                let message = "the file does not begin with a frontmatter (`---`)";
+                self.report(&rules::NO_FRONTMATTER, place, message);
+            }
+            NoFences::NotClosed => {
+                let message = "the frontmatter is not closed: no later line begins with `---`";
+                self.report(&rules::UNCLOSED_FRONTMATTER, place, message);
+            }
+        }
+    }
+
+    fn note_lead(&mut self, source: &Source, lead: &Range<usize>) {
+        let text = source.slice(lead.clone());
+        if text.starts_with('\u{feff}') {
+            let message = "the file begins with a byte-order mark";
+            self.report(&rules::BYTE_ORDER_MARK, source.place(0..3), message);
+        }
+        if !text.trim_start_matches('\u{feff}').is_empty() {
+            let message = "blank lines stand before the frontmatter";
+            self.report(&rules::LEADING_LINES, source.place_of_line(1), message);
+        }
+        if source.had_carriage_returns {
+            let message = "lines end in carriage returns";
+            self.report(&rules::CARRIAGE_RETURNS, source.place_of_line(1), message);
+        }
+    }
+
+    /// Features that are YAML, but that strict readers refuse: told once each.
+    fn note_features(&mut self, source: &Source, start: usize, reading: &yaml::Reading) {
+        use yaml::FeatureKind as K;
+        let kinds = [
+            (K::Flow, &rules::FLOW_STYLE, "values in brackets or braces"),
+            (K::Anchor, &rules::ANCHORS, "an anchor"),
+            (K::Tag, &rules::TAGS, "a type tag"),
+        ];
+        for (kind, rule, what) in kinds {
+            if let Some(feature) = reading.features.iter().find(|f| f.kind == kind) {
+                let end = feature.range.end.max(feature.range.start + 1);
+                let place = source.place(shifted(feature.range.start..end, start));
+                self.report(rule, place, format!("{what}: not every reader takes this"));
+            }
+        }
+    }
+
+    fn note_doubled(&mut self, frontmatter: &Frontmatter) {
+        for key in &frontmatter.doubled {
+            if let Some(entry) = frontmatter.get(key) {
+                let message = format!("`{key}` is written more than once; the last one counts");
+                self.report(
+                    &rules::DUPLICATE_KEY,
+                    frontmatter.place(&entry.key_range),
+                    message,
+                );
+            }
+        }
+    }
+
+    fn note_mends(&mut self, source: &Source, start: usize, mended: &Repaired) {
+        let first_line = source.line_of(start);
+        for mend in &mended.mends {
+            let place = source.place_of_line(first_line + mend.line);
+            match mend.kind {
+                MendKind::Quoted => {
+                    let message = "the value needs quotes to be YAML; read as text";
+                    self.report(&rules::REPAIRED_QUOTES, place, message);
+                }
+                MendKind::BlockText => {
+                    let message = "text stands on the line of a block mark (`|` or `>`); read as its first line";
+                    self.report(&rules::REPAIRED_BLOCK, place, message);
+                }
+            }
+        }
+    }
+
+    fn report_yaml(&mut self, source: &Source, start: usize, error: YamlError) {
+        match error {
+            YamlError::Syntax { kind, at } => {
+                let place = source.place(shifted(at..at + 1, start));
+                self.report(
+                    &rules::YAML_SYNTAX,
+                    place,
+                    format!("the YAML cannot be read: {kind}"),
+                );
+            }
+            YamlError::TooManyNodes(limit) => {
+                let message =
+                    format!("the frontmatter has more than {limit} values, aliases unfolded");
+                self.report(&rules::YAML_BUDGET, source.place(start..start), message);
+            }
+            YamlError::TooDeep(limit) => {
+                let message = format!("the frontmatter is nested deeper than {limit} levels");
+                self.report(&rules::YAML_BUDGET, source.place(start..start), message);
+            }
+        }
+    }
+
+    fn report(&mut self, rule: &'static Rule, place: Place, message: impl Into<String>) {
+        self.diagnostics.push(rule.at(self.file, place, message));
+    }
+}
+
+/// Places in a mended text, told as places of the original lines.
+struct LineMap<'a> {
+    source: &'a Source,
+    first_line: usize,
+    mended: Source,
+    lines: &'a [usize],
+}
+
+impl<'a> LineMap<'a> {
+    fn new(source: &'a Source, start: usize, mended: &'a Repaired) -> Self {
+        LineMap {
+            source,
+            first_line: source.line_of(start),
+            mended: Source::new(&mended.text),
+            lines: &mended.lines,
+        }
+    }
+
+    /// The original line of a mended range: precise enough for a message.
+    fn original(&self, range: &Range<usize>) -> Range<usize> {
+        let line = self.mended.line_of(range.start);
+        let original = self.lines.get(line - 1).copied().unwrap_or_default();
+        let place = self.source.place_of_line(self.first_line + original);
+        place.start..place.end
+    }
+}

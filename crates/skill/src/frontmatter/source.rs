@@ -1,0 +1,136 @@
+//! The text of a SKILL.md, and places in it.
+//!
+//! Text is decoded and its line ends made `\n` once, here; every offset, line
+//! and column in this crate counts in that normalised text.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::diagnostic::Place;
+
+/// Text with an index of its lines.
+#[derive(Debug, Clone)]
+pub struct Source {
+    text: String,
+    /// Byte offset at which each line starts; never empty.
+    lines: Vec<usize>,
+    /// Whether the file had `\r\n` or lone `\r` line ends.
+    pub(crate) had_carriage_returns: bool,
+}
+
+/// The bytes are not UTF-8.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotUtf8 {
+    /// Offset of the first bad byte.
+    pub offset: usize,
+    /// Line of that byte, from 1.
+    pub line: usize,
+}
+
+impl Source {
+    /// Decodes a file. Only UTF-8 is text here, as the standard has it.
+    pub fn decode(bytes: &[u8]) -> Result<Source, NotUtf8> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Source::new(text)),
+            Err(error) => {
+                let offset = error.valid_up_to();
+                let before = bytes.get(..offset).unwrap_or_default();
+                let line = 1 + before.iter().filter(|&&b| b == b'\n').count();
+                Err(NotUtf8 { offset, line })
+            }
+        }
+    }
+
+    /// Takes text that is already decoded.
+    pub fn new(text: &str) -> Source {
+        let normal = normalise_line_ends(text);
+        let had_carriage_returns = matches!(normal, Cow::Owned(_));
+        let text = normal.into_owned();
+        let lines = std::iter::once(0)
+            .chain(text.match_indices('\n').map(|(at, _)| at + 1))
+            .collect();
+        Source {
+            text,
+            lines,
+            had_carriage_returns,
+        }
+    }
+
+    /// The whole text, with `\n` line ends.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A part of the text; empty when the range does not fit.
+    pub fn slice(&self, range: Range<usize>) -> &str {
+        self.text.get(range).unwrap_or_default()
+    }
+
+    /// The line (from 1) that holds a byte offset.
+    pub fn line_of(&self, offset: usize) -> usize {
+        self.lines.partition_point(|&start| start <= offset)
+    }
+
+    /// The bytes of a line (from 1), without its line end.
+    pub fn line_range(&self, line: usize) -> Range<usize> {
+        let end_of_text = self.text.len();
+        let start = self.line_start(line).unwrap_or(end_of_text);
+        let end = self
+            .line_start(line + 1)
+            .map_or(end_of_text, |next| next - 1);
+        start..end
+    }
+
+    fn line_start(&self, line: usize) -> Option<usize> {
+        self.lines.get(line.checked_sub(1)?).copied()
+    }
+
+    /// The place of a byte range.
+    pub fn place(&self, range: Range<usize>) -> Place {
+        let line = self.line_of(range.start);
+        let line_start = self.line_range(line).start;
+        Place {
+            line,
+            column: 1 + self.slice(line_start..range.start).chars().count(),
+            start: range.start,
+            end: range.end.max(range.start),
+        }
+    }
+
+    /// The place of the first visible characters of a line (from 1).
+    pub fn place_of_line(&self, line: usize) -> Place {
+        let range = self.line_range(line);
+        let indent = self.slice(range.clone()).len() - self.slice(range.clone()).trim_start().len();
+        self.place(range.start + indent..range.end)
+    }
+}
+
+/// `\r\n` and lone `\r` become `\n`, as a text-mode read would have it.
+fn normalise_line_ends(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_characters_and_lines_from_one() {
+        let source = Source::new("aé\r\nüx\n");
+        let at = source.text().find('x').unwrap();
+        let place = source.place(at..at + 1);
+        assert_eq!((place.line, place.column), (2, 2));
+        assert_eq!(source.slice(source.line_range(2)), "üx");
+        assert_eq!(source.slice(source.line_range(9)), "");
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_name_their_line() {
+        let error = Source::decode(b"ok\nbad \xff").unwrap_err();
+        assert_eq!((error.line, error.offset), (2, 7));
+    }
+}
