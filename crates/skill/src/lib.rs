@@ -13,6 +13,7 @@
 //! | [`limits`] | every bound on what untrusted input may cost |
 //! | [`path`] | the one rule for names of files inside a skill |
 //! | [`bundle`] | zip, tar.gz and loose files to one checked file table, and back |
+//! | [`manifest`] | a digest for each file and one for all of them |
 //! | [`diagnostic`] | what is wrong, where, and how to mend it |
 //! | [`scan`] | static security rules over a whole bundle |
 
@@ -20,6 +21,7 @@ pub mod bundle;
 pub mod diagnostic;
 pub mod frontmatter;
 pub mod limits;
+pub mod manifest;
 pub mod path;
 mod python;
 pub mod reference;
@@ -27,7 +29,8 @@ pub mod rules;
 pub mod scan;
 pub mod standard;
 
-pub use bundle::{Bundle, BundleError, File};
+pub use bundle::{Bundle, BundleError, File, Layout};
 pub use diagnostic::{Diagnostic, Severity};
 pub use limits::Limits;
+pub use manifest::{Digest, Manifest};
 pub use path::{PathError, SkillPath};

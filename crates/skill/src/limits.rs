@@ -13,8 +13,11 @@ pub struct Limits {
     pub total_bytes: u64,
     /// Bytes of one file, unpacked.
     pub file_bytes: u64,
-    /// Files in one skill; also bounds the entries looked at in an archive.
+    /// Files in one skill.
     pub files: usize,
+    /// Entries looked at in an archive: files, folders, and what is left out of
+    /// the skill, such as the shadow files that macOS packs beside each file.
+    pub entries: usize,
     /// Unpacked bytes per packed byte. Only asked once an entry is large enough
     /// ([`Limits::RATIO_FLOOR`]) for the ratio to mean anything.
     pub ratio: u64,
@@ -22,8 +25,13 @@ pub struct Limits {
     pub depth: usize,
     /// Bytes of one path.
     pub path_bytes: usize,
+    /// Bytes of one part of a path. File systems refuse longer ones.
+    pub part_bytes: usize,
     /// Bytes of a zip's central directory.
     pub directory_bytes: u64,
+    /// Bytes of one tar entry that only describes the next one (a long name, pax
+    /// records).
+    pub extension_bytes: u64,
     /// Bytes of the frontmatter between its fences.
     pub frontmatter_bytes: usize,
     /// Nodes (scalars, sequences and mappings) in the frontmatter.
@@ -36,6 +44,11 @@ impl Limits {
     /// Below this many unpacked bytes an entry may be compressed as well as it
     /// likes: a page of blanks is no bomb.
     pub const RATIO_FLOOR: u64 = 1 << 20;
+
+    /// The most that `packed` bytes may unpack to before they are taken for a bomb.
+    pub fn unpacked_bytes(&self, packed: u64) -> u64 {
+        packed.saturating_mul(self.ratio).max(Self::RATIO_FLOOR)
+    }
 }
 
 impl Default for Limits {
@@ -46,10 +59,13 @@ impl Default for Limits {
             total_bytes: 30 * MB,
             file_bytes: 25 * MB,
             files: 1_000,
+            entries: 4_000,
             ratio: 100,
             depth: 16,
             path_bytes: 512,
+            part_bytes: 255,
             directory_bytes: 4 << 20,
+            extension_bytes: 64 << 10,
             frontmatter_bytes: 256 << 10,
             frontmatter_nodes: 10_000,
             frontmatter_depth: 64,

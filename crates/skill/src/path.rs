@@ -3,21 +3,75 @@
 //! A name from an archive, a form part or a frontmatter is hostile until it has
 //! become a [`SkillPath`]. Everything after that point, on every platform, may
 //! join it below a folder without another thought.
+//!
+//! A path is kept exactly as it was sent. Two spellings of one name (another
+//! case, another Unicode normal form) are different paths here and the same file
+//! on some disks; [`SkillPath::fold`] is the key by which a bundle refuses them.
 
+use std::borrow::Borrow;
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+use crate::limits::Limits;
 
 /// A checked, relative, `/`-separated path inside a skill.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SkillPath(String);
 
 impl SkillPath {
+    /// Checks a name against every rule and the sizes in `limits`.
+    pub fn parse(name: &str, limits: &Limits) -> Result<Self, PathError> {
+        let refuse = |rule| Err(PathError::new(name, rule));
+        if name.len() > limits.path_bytes {
+            return refuse(PathRule::TooLong(limits.path_bytes));
+        }
+        if let Err(rule) = check_shape(name) {
+            return refuse(rule);
+        }
+        if name.split('/').any(|part| part.len() > limits.part_bytes) {
+            return refuse(PathRule::PartTooLong(limits.part_bytes));
+        }
+        if name.matches('/').count() > limits.depth {
+            return refuse(PathRule::TooDeep(limits.depth));
+        }
+        Ok(SkillPath(name.to_owned()))
+    }
+
     /// The path as text, always with `/` between its parts.
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The last part.
+    pub fn file_name(&self) -> &str {
+        self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// The folders above the file, nearest first: `a/b`, then `a`, for `a/b/c`.
+    pub fn ancestors(&self) -> impl Iterator<Item = &str> {
+        self.0
+            .rmatch_indices('/')
+            .filter_map(|(at, _)| self.0.get(..at))
+    }
+
+    /// The key under which a disk that ignores case or Unicode normal forms would
+    /// file this path.
+    pub fn fold(&self) -> String {
+        fold(&self.0)
+    }
+}
+
+/// Case and normal form folded away. Going up before down also joins letters
+/// that only share a capital, such as `ſ` and `s`.
+pub(crate) fn fold(name: &str) -> String {
+    name.nfd()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .nfc()
+        .collect()
 }
 
 impl fmt::Display for SkillPath {
@@ -26,10 +80,329 @@ impl fmt::Display for SkillPath {
     }
 }
 
+impl AsRef<str> for SkillPath {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Lets a map keyed by paths be asked with plain text. `String` orders and hashes
+/// as its `str` does, and so does this.
+impl Borrow<str> for SkillPath {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<SkillPath> for String {
+    fn from(path: SkillPath) -> String {
+        path.0
+    }
+}
+
+/// Reads back a path that once passed [`SkillPath::parse`]: every rule but the
+/// sizes, which belong to the door it came in by.
+impl TryFrom<String> for SkillPath {
+    type Error = PathError;
+
+    fn try_from(name: String) -> Result<Self, PathError> {
+        match check_shape(&name) {
+            Ok(()) => Ok(SkillPath(name)),
+            Err(rule) => Err(PathError::new(&name, rule)),
+        }
+    }
+}
+
+fn check_shape(name: &str) -> Result<(), PathRule> {
+    if name.is_empty() {
+        return Err(PathRule::Empty);
+    }
+    if name.contains('\0') {
+        return Err(PathRule::Nul);
+    }
+    if name.contains(char::is_control) {
+        return Err(PathRule::Control);
+    }
+    if name.starts_with("\\\\") || name.starts_with("//") {
+        return Err(PathRule::Share);
+    }
+    if name.starts_with('/') {
+        return Err(PathRule::Absolute);
+    }
+    if name.contains(':') {
+        return Err(PathRule::Colon);
+    }
+    if name.contains('\\') {
+        return Err(PathRule::Backslash);
+    }
+    name.split('/').try_for_each(check_part)
+}
+
+fn check_part(part: &str) -> Result<(), PathRule> {
+    match part {
+        "" => Err(PathRule::EmptyPart),
+        "." => Err(PathRule::Dot),
+        ".." => Err(PathRule::DotDot),
+        _ if part.ends_with(['.', ' ']) => Err(PathRule::TrailingDotOrSpace),
+        _ if is_reserved(part) => Err(PathRule::Reserved),
+        _ => Ok(()),
+    }
+}
+
+/// Names that Windows gives to devices, in any folder and with any extension.
+fn is_reserved(part: &str) -> bool {
+    let stem = part.split('.').next().unwrap_or(part).trim_end_matches(' ');
+    let stem = stem.to_ascii_uppercase();
+    if matches!(
+        stem.as_str(),
+        "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$"
+    ) {
+        return true;
+    }
+    let numbered = stem.strip_prefix("COM").or(stem.strip_prefix("LPT"));
+    let mut rest = numbered.unwrap_or("").chars();
+    let digit = |c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³');
+    rest.next().is_some_and(digit) && rest.next().is_none()
+}
+
 /// Why a name cannot be a path inside a skill.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PathError {
-    /// The name is empty, or a part of it is.
-    #[error("the name is empty or has an empty part")]
+#[error("{name} {rule}")]
+pub struct PathError {
+    name: String,
+    rule: PathRule,
+}
+
+impl PathError {
+    fn new(name: &str, rule: PathRule) -> Self {
+        PathError {
+            name: quoted(name.as_bytes()),
+            rule,
+        }
+    }
+
+    /// The name that was refused, quoted, escaped and cut to a readable length.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The rule it breaks.
+    pub fn rule(&self) -> &PathRule {
+        &self.rule
+    }
+
+    /// Stable identifier of the rule.
+    pub fn code(&self) -> &'static str {
+        self.rule.code()
+    }
+}
+
+/// A rule that every path keeps. Reads as the end of a sentence that begins with
+/// the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathRule {
+    /// Nothing at all.
+    #[error("is an empty name; every file needs one")]
     Empty,
+    /// `a//b` or `a/`.
+    #[error("has an empty part; use single `/` between names and none at the end")]
+    EmptyPart,
+    /// `/etc/passwd`.
+    #[error("is absolute; write it relative to the skill's folder")]
+    Absolute,
+    /// `\\host\share` or `//host/share`.
+    #[error("names a network share; write it relative to the skill's folder")]
+    Share,
+    /// `C:` or `file:stream`.
+    #[error("has a colon, which names a drive or a stream on Windows; rename the file")]
+    Colon,
+    /// `a\b`.
+    #[error("has a backslash; use `/` between names")]
+    Backslash,
+    /// `a/../b`.
+    #[error("has a `..` part, which could leave the skill's folder; remove it")]
+    DotDot,
+    /// `./a`.
+    #[error("has a `.` part; remove it")]
+    Dot,
+    /// A zero byte.
+    #[error("has a NUL byte; rename the file")]
+    Nul,
+    /// Line breaks, escapes and their kin.
+    #[error("has a control character; rename the file")]
+    Control,
+    /// `CON`, `nul.txt`, `com1`.
+    #[error("uses a name that Windows reserves for a device; rename the file")]
+    Reserved,
+    /// `a.` or `a `, which Windows strips.
+    #[error("has a part that ends in a dot or a space, which Windows drops; rename the file")]
+    TrailingDotOrSpace,
+    /// More bytes than [`Limits::path_bytes`].
+    #[error("is longer than {0} bytes; shorten it")]
+    TooLong(usize),
+    /// A part of more bytes than [`Limits::part_bytes`].
+    #[error("has a part longer than {0} bytes; shorten it")]
+    PartTooLong(usize),
+    /// More folders than [`Limits::depth`].
+    #[error("lies below more than {0} folders; move it up")]
+    TooDeep(usize),
+}
+
+impl PathRule {
+    /// Stable identifier of the rule.
+    pub fn code(&self) -> &'static str {
+        match self {
+            PathRule::Empty => "path-empty",
+            PathRule::EmptyPart => "path-empty-part",
+            PathRule::Absolute => "path-absolute",
+            PathRule::Share => "path-share",
+            PathRule::Colon => "path-colon",
+            PathRule::Backslash => "path-backslash",
+            PathRule::DotDot => "path-dot-dot",
+            PathRule::Dot => "path-dot",
+            PathRule::Nul => "path-nul",
+            PathRule::Control => "path-control",
+            PathRule::Reserved => "path-reserved",
+            PathRule::TrailingDotOrSpace => "path-trailing-dot-or-space",
+            PathRule::TooLong(_) => "path-too-long",
+            PathRule::PartTooLong(_) => "path-part-too-long",
+            PathRule::TooDeep(_) => "path-too-deep",
+        }
+    }
+}
+
+/// A hostile name made fit for a message: [`readable`], in backquotes.
+pub(crate) fn quoted(name: &[u8]) -> String {
+    format!("`{}`", readable(name))
+}
+
+/// Hostile text made fit for a message: everything escaped that could move a
+/// cursor or hide, and no longer than a line.
+pub(crate) fn readable(text: &[u8]) -> String {
+    const SHOWN: usize = 80;
+    let text: String = match std::str::from_utf8(text) {
+        Ok(text) => text.chars().flat_map(escape).take(SHOWN + 1).collect(),
+        Err(_) => text
+            .escape_ascii()
+            .map(char::from)
+            .take(SHOWN + 1)
+            .collect(),
+    };
+    match text.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}…", text.get(..cut).unwrap_or_default()),
+        None => text,
+    }
+}
+
+fn escape(c: char) -> impl Iterator<Item = char> {
+    // Letters, marks and signs are shown; format characters (bidi overrides,
+    // zero-width joiners, tags) and everything without a glyph are not.
+    let glyph = matches!(c, '\\' | '\'' | '"') || c.escape_debug().len() == 1;
+    let shown = glyph && c != '`' && !is_format(c);
+    let escaped = (!shown).then(|| c.escape_unicode());
+    let plain = shown.then_some(c);
+    plain.into_iter().chain(escaped.into_iter().flatten())
+}
+
+fn is_format(c: char) -> bool {
+    use unicode_general_category::{GeneralCategory, get_general_category};
+    get_general_category(c) == GeneralCategory::Format
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rule_of(name: &str) -> &'static str {
+        match SkillPath::parse(name, &Limits::default()) {
+            Ok(_) => "ok",
+            Err(error) => error.code(),
+        }
+    }
+
+    #[test]
+    fn ordinary_names_pass() {
+        for name in [
+            "SKILL.md",
+            "scripts/run.py",
+            ".env.example",
+            "a/b/c/d.txt",
+            "sp ace/x.md",
+            "récit/技能.md",
+            "console.log",
+            "nullable.rs",
+            "com10.txt",
+            "...x",
+        ] {
+            assert_eq!(rule_of(name), "ok", "{name}");
+        }
+    }
+
+    #[test]
+    fn each_rule_refuses_what_it_names() {
+        let deep = "d/".repeat(17) + "f";
+        let long = "d/".repeat(300);
+        let part = "p".repeat(256);
+        for (name, code) in [
+            ("", "path-empty"),
+            ("a//b", "path-empty-part"),
+            ("a/", "path-empty-part"),
+            ("/etc/passwd", "path-absolute"),
+            ("//host/share", "path-share"),
+            ("\\\\host\\share", "path-share"),
+            ("C:/x", "path-colon"),
+            ("c:x", "path-colon"),
+            ("x.txt:stream", "path-colon"),
+            ("a\\b", "path-backslash"),
+            ("..", "path-dot-dot"),
+            ("a/../b", "path-dot-dot"),
+            ("./a", "path-dot"),
+            ("a\0b", "path-nul"),
+            ("a\nb", "path-control"),
+            ("a\u{85}b", "path-control"),
+            ("CON", "path-reserved"),
+            ("a/nul.txt", "path-reserved"),
+            ("com1", "path-reserved"),
+            ("LPT9.tar.gz", "path-reserved"),
+            ("aux .x", "path-reserved"),
+            ("COM¹", "path-reserved"),
+            ("a.", "path-trailing-dot-or-space"),
+            ("a /b", "path-trailing-dot-or-space"),
+            (long.as_str(), "path-too-long"),
+            (part.as_str(), "path-part-too-long"),
+            (deep.as_str(), "path-too-deep"),
+        ] {
+            assert_eq!(rule_of(name), code, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn messages_show_a_hostile_name_without_obeying_it() {
+        let error = SkillPath::parse("a\u{1b}[2J\u{202e}`x`", &Limits::default()).unwrap_err();
+        insta::assert_snapshot!(error, @r"`a\u{1b}[2J\u{202e}\u{60}x\u{60}` has a control character; rename the file");
+        let long = SkillPath::parse(&"x".repeat(5000), &Limits::default()).unwrap_err();
+        assert!(long.to_string().len() < 200, "{long}");
+        assert_eq!(quoted(b"\xff\xfe.md"), r"`\xff\xfe.md`");
+    }
+
+    #[test]
+    fn folding_joins_what_some_disks_join() {
+        for (a, b) in [
+            ("SKILL.md", "Skill.MD"),
+            ("caf\u{e9}", "cafe\u{301}"),
+            ("\u{17f}", "S"),
+            ("\u{3c2}", "\u{3a3}"),
+        ] {
+            assert_eq!(fold(a), fold(b), "{a} {b}");
+        }
+        assert_ne!(fold("a"), fold("b"));
+    }
+
+    #[test]
+    fn stored_paths_are_checked_when_they_are_read_back() {
+        let path: SkillPath = serde_json::from_str("\"a/b.md\"").unwrap();
+        assert_eq!(path.ancestors().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(path.file_name(), "b.md");
+        assert!(serde_json::from_str::<SkillPath>("\"../b.md\"").is_err());
+    }
 }

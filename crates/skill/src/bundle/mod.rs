@@ -1,16 +1,45 @@
 //! Zip, tar.gz and loose files to one checked file table, and back.
+//!
+//! Every road into the product leads through here: an upload, a folder, a URL.
+//! What comes out is a [`Bundle`], which holds only regular files with safe,
+//! distinct names, no more of them than [`Limits`] allows, and knows where its
+//! `SKILL.md` is. What that file says is not this module's business.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `zip`, `tar` | one format each: refuse what tools could read in two ways, hand entries on |
+//! | `table` | names and sizes across entries |
+//! | `root` | which folder is the skill |
+//! | `pack` | the way back: the same files give the same bytes |
+
+mod error;
+mod format;
+mod pack;
+mod root;
+mod table;
+mod tar;
+mod zip;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+pub use error::{BundleError, Reason};
+pub use pack::{Layout, PackError};
+
+use crate::limits::Limits;
 use crate::path::SkillPath;
+use format::Format;
+use table::Table;
 
 /// The files of one skill, with `SKILL.md` at the root. Sorted by path, so that
 /// everything derived from it is deterministic.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
     files: BTreeMap<SkillPath, File>,
+    skill_file: SkillPath,
+    folder: Option<String>,
+    ignored: Vec<String>,
 }
 
 /// One file of a skill.
@@ -23,6 +52,51 @@ pub struct File {
 }
 
 impl Bundle {
+    /// Reads a zip or a tar.gz, whichever the bytes are.
+    pub fn from_archive(archive: &[u8], limits: &Limits) -> Result<Self, BundleError> {
+        match Format::of(archive) {
+            Format::Zip => Self::from_zip(archive, limits),
+            Format::Gzip => Self::from_tar_gz(archive, limits),
+            Format::Other(what) => Err(Reason::UnknownFormat(what).into()),
+        }
+    }
+
+    /// Reads a zip, which is also what a `.skill` file is.
+    pub fn from_zip(archive: &[u8], limits: &Limits) -> Result<Self, BundleError> {
+        check_size(archive, limits)?;
+        let mut table = Table::new(limits);
+        zip::read(archive, limits, &mut table)?;
+        table.into_bundle()
+    }
+
+    /// Reads a gzipped tar.
+    pub fn from_tar_gz(archive: &[u8], limits: &Limits) -> Result<Self, BundleError> {
+        check_size(archive, limits)?;
+        let mut table = Table::new(limits);
+        tar::read(archive, limits, &mut table)?;
+        table.into_bundle()
+    }
+
+    /// Takes loose files, as a folder or a form upload gives them: name, content,
+    /// and whether it may be executed. Flat or all in one folder, as in archives.
+    pub fn from_files<N: AsRef<str>>(
+        files: impl IntoIterator<Item = (N, Bytes, bool)>,
+        limits: &Limits,
+    ) -> Result<Self, BundleError> {
+        let mut table = Table::new(limits);
+        for (name, data, executable) in files {
+            table.count()?;
+            table.claim(name.as_ref(), data.len() as u64)?;
+            table.add_file(name.as_ref(), File { data, executable })?;
+        }
+        table.into_bundle()
+    }
+
+    /// Takes a bare `SKILL.md`.
+    pub fn from_skill_md(text: impl Into<Bytes>, limits: &Limits) -> Result<Self, BundleError> {
+        Self::from_files([(root::SKILL_FILE, text.into(), false)], limits)
+    }
+
     /// The files, sorted by path.
     pub fn files(&self) -> impl ExactSizeIterator<Item = (&SkillPath, &File)> {
         self.files.iter()
@@ -30,13 +104,50 @@ impl Bundle {
 
     /// One file by its path.
     pub fn get(&self, path: &str) -> Option<&File> {
-        self.files
-            .iter()
-            .find(|(p, _)| p.as_str() == path)
-            .map(|(_, f)| f)
+        self.files.get(path)
+    }
+
+    /// The path of the skill's main file: `SKILL.md`, or however its author spelled
+    /// it (`skill.md`).
+    pub fn skill_file(&self) -> &SkillPath {
+        &self.skill_file
+    }
+
+    /// The content of the skill's main file.
+    pub fn skill_md(&self) -> &[u8] {
+        self.get(self.skill_file.as_str())
+            .map_or(&[], |file| &file.data)
+    }
+
+    /// The one folder the files came wrapped in, when they did.
+    pub fn folder(&self) -> Option<&str> {
+        self.folder.as_deref()
+    }
+
+    /// Entries that were left out on purpose: what macOS adds to an archive.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
+    }
+
+    /// How many files there are.
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a bundle has at least its skill file"
+    )]
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Bytes of all files together.
+    pub fn total_bytes(&self) -> u64 {
+        self.files.values().map(|f| f.data.len() as u64).sum()
     }
 }
 
-/// Why bytes are not a skill's bundle.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BundleError {}
+fn check_size(archive: &[u8], limits: &Limits) -> Result<(), BundleError> {
+    let (size, limit) = (archive.len() as u64, limits.archive_bytes);
+    if size > limit {
+        return Err(Reason::ArchiveTooLarge { size, limit }.into());
+    }
+    Ok(())
+}

@@ -1,0 +1,51 @@
+//! What some bytes are, by their own signs and never by a name or a header.
+
+use super::zip;
+
+/// What an upload turned out to be.
+pub(super) enum Format {
+    Zip,
+    Gzip,
+    /// Something else, in words that complete "the bundle is …".
+    Other(&'static str),
+}
+
+/// First bytes of what people send by mistake.
+const OTHERS: &[(&[u8], &str)] = &[
+    (b"BZh", "compressed with bzip2"),
+    (b"\xfd7zXZ\0", "compressed with xz"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a rar archive"),
+    (b"%PDF-", "a PDF"),
+    (b"---", "plain text, maybe a bare SKILL.md"),
+    (b"\xef\xbb\xbf---", "plain text, maybe a bare SKILL.md"),
+    (b"<", "HTML or XML"),
+    (b"{", "JSON"),
+];
+
+impl Format {
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        if bytes.starts_with(b"PK\x03\x04") {
+            return Format::Zip;
+        }
+        if bytes.starts_with(b"\x1f\x8b") {
+            return Format::Gzip;
+        }
+        // Last, so that a zip behind other bytes is refused as such by its reader.
+        if zip::has_end(bytes) {
+            return Format::Zip;
+        }
+        Format::Other(describe(bytes))
+    }
+}
+
+fn describe(bytes: &[u8]) -> &'static str {
+    let known = OTHERS.iter().find(|(magic, _)| bytes.starts_with(magic));
+    match known {
+        Some((_, what)) => what,
+        None if bytes.is_empty() => "empty",
+        None if bytes.get(257..262) == Some(b"ustar") => "a tar that is not compressed",
+        None => "in no known archive format",
+    }
+}

@@ -1,0 +1,156 @@
+//! The file table while it is filled: sizes and names across entries.
+//!
+//! Readers of archives hand over one entry at a time and know nothing of the
+//! others; whether two entries get in each other's way is decided here.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::{Bundle, BundleError, File, Reason, root};
+use crate::limits::Limits;
+use crate::path::{SkillPath, fold, quoted};
+
+pub(super) struct Table<'l> {
+    limits: &'l Limits,
+    /// Names still have their wrapping folder here, so they may be longer by one
+    /// part than a skill's own paths.
+    wrapped: Limits,
+    files: BTreeMap<SkillPath, File>,
+    /// What is known of each name, by its fold.
+    names: HashMap<String, Name>,
+    ignored: Vec<String>,
+    entries: usize,
+    bytes: u64,
+}
+
+struct Name {
+    spelled: String,
+    folder: bool,
+}
+
+impl<'l> Table<'l> {
+    pub(super) fn new(limits: &'l Limits) -> Self {
+        let wrapped = Limits {
+            path_bytes: limits.path_bytes + limits.part_bytes + 1,
+            depth: limits.depth + 1,
+            ..limits.clone()
+        };
+        Table {
+            limits,
+            wrapped,
+            files: BTreeMap::new(),
+            names: HashMap::new(),
+            ignored: Vec::new(),
+            entries: 0,
+            bytes: 0,
+        }
+    }
+
+    /// Counts one more entry of whatever kind.
+    pub(super) fn count(&mut self) -> Result<(), BundleError> {
+        self.entries += 1;
+        if self.entries > self.limits.entries {
+            return Err(Reason::TooManyEntries(self.limits.entries).into());
+        }
+        Ok(())
+    }
+
+    /// Asks for room for an entry of `size` bytes, before they are read.
+    pub(super) fn claim(&mut self, name: impl AsRef<[u8]>, size: u64) -> Result<(), BundleError> {
+        if size > self.limits.file_bytes {
+            let reason = Reason::FileTooLarge(self.limits.file_bytes);
+            return Err(BundleError::at(name, reason));
+        }
+        self.bytes = self.bytes.saturating_add(size);
+        if self.bytes > self.limits.total_bytes {
+            return Err(Reason::TotalTooLarge(self.limits.total_bytes).into());
+        }
+        Ok(())
+    }
+
+    /// Takes a folder, which only counts where a file has its name.
+    pub(super) fn add_folder(&mut self, name: &str) -> Result<(), BundleError> {
+        let path = SkillPath::parse(name, &self.wrapped)?;
+        if is_mac_extra(&path) {
+            return Ok(());
+        }
+        self.take_folder(path.as_str())?;
+        self.take_parents(&path)
+    }
+
+    pub(super) fn add_file(&mut self, name: &str, file: File) -> Result<(), BundleError> {
+        let path = SkillPath::parse(name, &self.wrapped)?;
+        if is_mac_extra(&path) || is_mac_shadow(&path, &file.data) {
+            self.ignored.push(path.into());
+            return Ok(());
+        }
+        self.take_file(&path)?;
+        self.take_parents(&path)?;
+        self.files.insert(path, file);
+        Ok(())
+    }
+
+    fn take_file(&mut self, path: &SkillPath) -> Result<(), BundleError> {
+        let spelled = path.as_str();
+        let reason = match self.names.get(&path.fold()) {
+            None => {
+                let name = Name {
+                    spelled: spelled.to_owned(),
+                    folder: false,
+                };
+                self.names.insert(path.fold(), name);
+                return Ok(());
+            }
+            Some(other) if other.folder => Reason::FileAndFolder,
+            Some(other) if other.spelled == spelled => Reason::Duplicate,
+            Some(other) => Reason::Collision(quoted(other.spelled.as_bytes())),
+        };
+        Err(BundleError::at(spelled, reason))
+    }
+
+    fn take_parents(&mut self, path: &SkillPath) -> Result<(), BundleError> {
+        path.ancestors().try_for_each(|up| self.take_folder(up))
+    }
+
+    fn take_folder(&mut self, spelled: &str) -> Result<(), BundleError> {
+        let name = self.names.entry(fold(spelled)).or_insert_with(|| Name {
+            spelled: spelled.to_owned(),
+            folder: true,
+        });
+        if !name.folder {
+            return Err(BundleError::at(spelled, Reason::FileAndFolder));
+        }
+        Ok(())
+    }
+
+    /// Finds the skill in what was taken and makes its folder the root.
+    pub(super) fn into_bundle(self) -> Result<Bundle, BundleError> {
+        let (count, limit) = (self.files.len(), self.limits.files);
+        if count > limit {
+            return Err(Reason::TooManyFiles { count, limit }.into());
+        }
+        let root = root::find(&self.files)?;
+        let prefix = root.folder.as_ref().map_or(0, |folder| folder.len() + 1);
+        let mut files = BTreeMap::new();
+        for (path, file) in self.files {
+            let inside = path.as_str().get(prefix..).unwrap_or_default();
+            files.insert(SkillPath::parse(inside, self.limits)?, file);
+        }
+        Ok(Bundle {
+            files,
+            skill_file: SkillPath::parse(&root.skill_file, self.limits)?,
+            folder: root.folder,
+            ignored: self.ignored,
+        })
+    }
+}
+
+/// What the macOS Finder leaves in folders and archives.
+fn is_mac_extra(path: &SkillPath) -> bool {
+    path.as_str().split('/').next() == Some("__MACOSX") || path.file_name() == ".DS_Store"
+}
+
+/// The file of attributes that macOS's tar packs beside each file. Known by its
+/// content too: a skill may have a real file of such a name.
+fn is_mac_shadow(path: &SkillPath, data: &[u8]) -> bool {
+    path.file_name().starts_with("._") && data.starts_with(b"\x00\x05\x16\x07")
+}

@@ -1,0 +1,82 @@
+//! The inflated stream: one gzip member, cut off where its limits are.
+
+use std::io::{self, Read};
+
+use flate2::bufread::GzDecoder;
+
+use super::super::{BundleError, Reason};
+use crate::limits::Limits;
+
+/// Headers and padding that one entry may cost on top of its content.
+const OVERHEAD: u64 = 2048;
+
+pub(super) struct Stream<'a> {
+    gzip: GzDecoder<&'a [u8]>,
+    left: u64,
+    /// What it means when nothing is left.
+    over: Reason,
+    /// The first thing that went wrong. The tar crate passes errors on in its own
+    /// words; these are ours.
+    fault: Option<Reason>,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(gz: &'a [u8], limits: &Limits) -> Self {
+        let by_ratio = limits.unpacked_bytes(gz.len() as u64);
+        let by_size = limits
+            .total_bytes
+            .saturating_add(OVERHEAD.saturating_mul(limits.entries as u64));
+        let (left, over) = match by_ratio < by_size {
+            true => (by_ratio, Reason::Ratio(limits.ratio)),
+            false => (by_size, Reason::TotalTooLarge(limits.total_bytes)),
+        };
+        Stream {
+            gzip: GzDecoder::new(gz),
+            left,
+            over,
+            fault: None,
+        }
+    }
+
+    /// Fails with what went wrong while reading, if anything did.
+    pub(super) fn take_fault(&mut self) -> Result<(), BundleError> {
+        match self.fault.take() {
+            Some(fault) => Err(fault.into()),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that nothing but padding is left, in the tar and in the gzip.
+    pub(super) fn finish(mut self) -> Result<(), BundleError> {
+        let mut block = [0; 8192];
+        loop {
+            let read = self.read(&mut block);
+            self.take_fault()?;
+            match read {
+                Ok(0) => break,
+                Ok(n) if block.iter().take(n).all(|&byte| byte == 0) => {}
+                _ => return Err(Reason::TarTrailing.into()),
+            }
+        }
+        match self.gzip.into_inner() {
+            [] => Ok(()),
+            [0x1f, 0x8b, ..] => Err(Reason::GzipMembers.into()),
+            _ => Err(Reason::GzipTrailing.into()),
+        }
+    }
+}
+
+impl Read for Stream<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let fault = match self.gzip.read(into) {
+            Ok(n) if n as u64 <= self.left => {
+                self.left -= n as u64;
+                return Ok(n);
+            }
+            Ok(_) => self.over.clone(),
+            Err(error) => Reason::GzipCorrupt(error.to_string()),
+        };
+        self.fault.get_or_insert(fault);
+        Err(io::Error::other("the stream has ended"))
+    }
+}

@@ -1,0 +1,126 @@
+//! The directory: one header for each entry.
+
+use super::super::{BundleError, Reason};
+use super::end::End;
+use super::fields::{self, Fields};
+use super::name;
+
+const SIGNATURE: &[u8] = b"PK\x01\x02";
+const ZIP64: u16 = 0x0001;
+
+/// What the directory says of an entry.
+pub(super) struct Entry<'a> {
+    /// The name as text; ends in `/` for a folder. Not yet a safe path.
+    pub(super) name: String,
+    /// The name as written.
+    pub(super) raw_name: &'a [u8],
+    pub(super) flags: u16,
+    pub(super) method: u16,
+    pub(super) crc: u32,
+    /// Bytes in the archive.
+    pub(super) packed: u64,
+    /// Bytes when unpacked.
+    pub(super) size: u64,
+    /// Where the local header begins.
+    pub(super) offset: u64,
+    /// Unix file type and permissions, 0 when the writer knew none.
+    pub(super) mode: u32,
+}
+
+/// Reads all headers; they must fill the directory exactly.
+pub(super) fn read<'a>(zip: &'a [u8], end: &End) -> Result<Vec<Entry<'a>>, BundleError> {
+    let mut fields = Fields(zip.get(end.directory.clone()).unwrap_or_default());
+    let mut entries = Vec::new();
+    for _ in 0..end.entries {
+        let header = Header::read(&mut fields).ok_or(Reason::ZipDirectory(
+            "it lists fewer entries than it states",
+        ))?;
+        let entry = header
+            .resolve()
+            .map_err(|reason| BundleError::at(header.name, reason))?;
+        entries.push(entry);
+    }
+    if !fields.0.is_empty() {
+        return Err(Reason::ZipDirectory("it has more bytes than its entries need").into());
+    }
+    Ok(entries)
+}
+
+struct Header<'a> {
+    flags: u16,
+    method: u16,
+    crc: u32,
+    packed: u32,
+    size: u32,
+    disk: u16,
+    attributes: u32,
+    offset: u32,
+    name: &'a [u8],
+    extra: &'a [u8],
+}
+
+impl<'a> Header<'a> {
+    fn read(fields: &mut Fields<'a>) -> Option<Self> {
+        if fields.take(4)? != SIGNATURE {
+            return None;
+        }
+        fields.skip(4)?; // versions
+        let (flags, method) = (fields.u16()?, fields.u16()?);
+        fields.skip(4)?; // time
+        let (crc, packed, size) = (fields.u32()?, fields.u32()?, fields.u32()?);
+        let (name, extra, comment) = (fields.u16()?, fields.u16()?, fields.u16()?);
+        let disk = fields.u16()?;
+        fields.skip(2)?; // internal attributes
+        let (attributes, offset) = (fields.u32()?, fields.u32()?);
+        let (name, extra) = (fields.take(name.into())?, fields.take(extra.into())?);
+        fields.skip(comment.into())?;
+        Some(Header {
+            flags,
+            method,
+            crc,
+            packed,
+            size,
+            disk,
+            attributes,
+            offset,
+            name,
+            extra,
+        })
+    }
+
+    fn resolve(&self) -> Result<Entry<'a>, Reason> {
+        if self.disk != 0 {
+            return Err(Reason::ZipSplit);
+        }
+        let [size, packed, offset] = widen(self.extra, [self.size, self.packed, self.offset])?;
+        Ok(Entry {
+            name: name::decode(self.name, self.flags, self.extra)?,
+            raw_name: self.name,
+            flags: self.flags,
+            method: self.method,
+            crc: self.crc,
+            packed,
+            size,
+            offset,
+            mode: self.attributes >> 16,
+        })
+    }
+}
+
+/// Fields that are all ones stand, in this order, in the ZIP64 extra field, which
+/// streaming writers use even for small files.
+pub(super) fn widen<const N: usize>(extra: &[u8], narrow: [u32; N]) -> Result<[u64; N], Reason> {
+    let mut wide = narrow.map(u64::from);
+    if !narrow.contains(&u32::MAX) {
+        return Ok(wide);
+    }
+    const BROKEN: Reason = Reason::ZipHeader("its ZIP64 sizes are missing");
+    let content = fields::extra(extra, ZIP64).map_err(|()| BROKEN)?;
+    let mut content = Fields(content.ok_or(BROKEN)?);
+    for value in &mut wide {
+        if *value == u64::from(u32::MAX) {
+            *value = content.u64().ok_or(BROKEN)?;
+        }
+    }
+    Ok(wide)
+}

@@ -1,0 +1,103 @@
+//! Reads a zip that every tool would read alike.
+//!
+//! A zip says most things twice: each entry has a header beside its data and one
+//! in the directory at the end, and tools differ in which they believe. Here an
+//! archive is accepted only if both agree, and if entries, directory and end
+//! record cover the file from its first byte to its last without gap or overlap.
+//! To check that, every header has to be parsed here anyway; a second parser
+//! could only disagree with this one, so there is none. Inflating and checksums
+//! are flate2's.
+//!
+//! Nothing is inflated before the stated sizes are within limits, and nothing is
+//! inflated beyond what was stated.
+
+mod central;
+mod end;
+mod fields;
+mod inflate;
+mod layout;
+mod name;
+
+pub(super) use end::has_end;
+
+use super::table::Table;
+use super::{BundleError, File, Reason};
+use crate::limits::Limits;
+use central::Entry;
+use inflate::Inflater;
+
+pub(super) fn read(zip: &[u8], limits: &Limits, table: &mut Table<'_>) -> Result<(), BundleError> {
+    let end = end::find(zip)?;
+    if end.directory.len() as u64 > limits.directory_bytes {
+        return Err(Reason::DirectoryTooLarge(limits.directory_bytes).into());
+    }
+    if end.entries > limits.entries {
+        return Err(Reason::TooManyEntries(limits.entries).into());
+    }
+    let entries = central::read(zip, &end)?;
+    for entry in &entries {
+        check(entry, limits)?;
+        table.count()?;
+        table.claim(&entry.name, entry.size)?;
+    }
+    let unpacked: u64 = entries.iter().map(|entry| entry.size).sum();
+    if unpacked > limits.unpacked_bytes(zip.len() as u64) {
+        return Err(Reason::Ratio(limits.ratio).into());
+    }
+    let spans = layout::check(zip, &entries, end.directory.start)?;
+    let mut inflater = Inflater::default();
+    for (entry, span) in entries.iter().zip(spans) {
+        let packed = zip.get(span).unwrap_or_default();
+        let data = inflater
+            .unpack(entry, packed)
+            .map_err(|reason| BundleError::at(&entry.name, reason))?;
+        add(table, entry, data)?;
+    }
+    Ok(())
+}
+
+fn add(table: &mut Table<'_>, entry: &Entry<'_>, data: Vec<u8>) -> Result<(), BundleError> {
+    if let Some(folder) = entry.name.strip_suffix('/') {
+        return table.add_folder(folder);
+    }
+    let file = File {
+        data: data.into(),
+        executable: entry.mode & 0o111 != 0,
+    };
+    table.add_file(&entry.name, file)
+}
+
+/// Everything that an entry's directory header alone can be refused for.
+fn check(entry: &Entry<'_>, limits: &Limits) -> Result<(), BundleError> {
+    let refuse = |reason| Err(BundleError::at(&entry.name, reason));
+    const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
+    // The compressor's effort (1, 2), sizes after the data (3), UTF-8 names (11).
+    const KNOWN: u16 = 0b110 | 1 << 3 | 1 << 11;
+    if entry.flags & ENCRYPTED != 0 {
+        return refuse(Reason::Encrypted);
+    }
+    if entry.flags & !KNOWN != 0 {
+        return refuse(Reason::Flags(entry.flags));
+    }
+    if !matches!(entry.method, inflate::STORED | inflate::DEFLATED) {
+        return refuse(Reason::Method(entry.method));
+    }
+    let folder = entry.name.ends_with('/');
+    match entry.mode & 0o170_000 {
+        0 | 0o100_000 => {}
+        0o040_000 if folder => {}
+        0o040_000 => return refuse(Reason::SpecialFile("folder under a file's name")),
+        0o120_000 => return refuse(Reason::Link("symbolic")),
+        0o010_000 => return refuse(Reason::SpecialFile("named pipe")),
+        0o020_000 | 0o060_000 => return refuse(Reason::SpecialFile("device")),
+        0o140_000 => return refuse(Reason::SpecialFile("socket")),
+        _ => return refuse(Reason::SpecialFile("file of unknown type")),
+    }
+    if folder && entry.size != 0 {
+        return refuse(Reason::FolderWithData);
+    }
+    if entry.size > limits.unpacked_bytes(entry.packed) {
+        return refuse(Reason::Ratio(limits.ratio));
+    }
+    Ok(())
+}
