@@ -14,11 +14,20 @@
 //! | [`path`] | the one rule for names of files inside a skill |
 //! | [`bundle`] | zip, tar.gz and loose files to one checked file table, and back |
 //! | [`manifest`] | a digest for each file and one for all of them |
-//! | [`diagnostic`] | what is wrong, where, and how to mend it |
+//! | [`rules`], [`diagnostic`] | what can be wrong, where it is, and how to mend it |
+//! | [`frontmatter`] | the YAML of a SKILL.md: one parser, a strict and a lenient reading |
+//! | [`standard`], [`reference`](mod@reference) | the standard's rules, and the reference validator's answers |
+//! | [`fields`] | what the fields mean |
+//! | [`skill`] | all of it together: [`Skill::load`] |
+//! | [`upload`] | rules of the large hosts |
+//! | [`disclose`] | what of a skill a model gets to see, and how much |
 //! | [`scan`] | static security rules over a whole bundle |
 
+mod advice;
 pub mod bundle;
 pub mod diagnostic;
+pub mod disclose;
+pub mod fields;
 pub mod frontmatter;
 pub mod limits;
 pub mod manifest;
@@ -27,10 +36,13 @@ mod python;
 pub mod reference;
 pub mod rules;
 pub mod scan;
+pub mod skill;
 pub mod standard;
+pub mod upload;
 
 pub use bundle::{Bundle, BundleError, File, Layout};
 pub use diagnostic::{Diagnostic, Severity};
 pub use limits::Limits;
 pub use manifest::{Digest, Manifest};
 pub use path::{PathError, SkillPath};
+pub use skill::{Loaded, Options, Profile, Skill};

@@ -87,7 +87,7 @@ rules! {
         "Put a line `---` after the last field.";
     FRONTMATTER_TOO_LARGE = "frontmatter-too-large" Error strict: "The frontmatter is small enough to be read.",
         "Move long text into the body.";
-    BYTE_ORDER_MARK = "byte-order-mark" Warning strict: "Nothing stands before the frontmatter.",
+    BYTE_ORDER_MARK = "byte-order-mark" Warning: "Nothing stands before the frontmatter.",
         "Save the file as UTF-8 without a byte-order mark.";
     LEADING_LINES = "leading-lines" Warning strict: "The frontmatter starts on the first line.",
         "Remove the lines before `---`.";

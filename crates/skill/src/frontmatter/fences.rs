@@ -31,9 +31,15 @@ pub(super) enum NoFences {
     NotClosed,
 }
 
-/// Finds the fences of a file that must begin with one.
+/// Finds the fences of a file that must begin with one. A byte-order mark is no
+/// text, so it may stand before.
 pub(super) fn strict(source: &Source) -> Result<Fences, NoFences> {
-    find(source, 0)
+    let bom = if source.text().starts_with(BOM) {
+        BOM.len_utf8()
+    } else {
+        0
+    };
+    find(source, bom)
 }
 
 /// Finds the fences after a byte-order mark and blank lines.
@@ -80,6 +86,8 @@ mod tests {
         let text = "\u{feff}\n \n---\na: b\n---\n";
         assert_eq!(yaml(text), Ok("\na: b\n".into()));
         assert_eq!(strict(&Source::new(text)), Err(NoFences::NotOpened));
+        let marked = Source::new("\u{feff}---\na: b\n---\n");
+        assert_eq!(strict(&marked).map(|f| f.yaml), Ok(6..12));
     }
 
     #[test]

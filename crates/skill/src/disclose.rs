@@ -1,0 +1,115 @@
+//! What of a skill is put before a model, and how much of it.
+//!
+//! Every text has a byte cap and a fixed order: the same skill gives the same
+//! bytes, so prompt caches hold. A cut is always named in the text itself.
+
+use crate::path::readable;
+use crate::skill::Skill;
+
+/// A text for a model, no longer than its cap (the note of a cut excepted).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fragment {
+    /// The text, with a note at its end when it was cut.
+    pub text: String,
+    /// Bytes left out.
+    pub left_out: usize,
+}
+
+/// The content of one file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileContent {
+    /// Text.
+    Text(Fragment),
+    /// Not text.
+    Binary(bytes::Bytes),
+}
+
+/// Tier one: a line `- name: description` for the catalogue. The description is
+/// made one line, without anything invisible, and cut to fit.
+pub fn catalogue_entry(skill: &Skill, cap: usize) -> String {
+    let when = skill.invocation.when_to_use.as_deref().unwrap_or_default();
+    let description = one_line(&format!("{} {when}", skill.description));
+    let line = format!("- {}: {description}", one_line(&skill.name));
+    if line.len() <= cap {
+        return line;
+    }
+    let kept = floor(&line, cap.saturating_sub('…'.len_utf8()));
+    format!("{}…", kept.trim_end())
+}
+
+/// Tier two: the instructions.
+pub fn body(skill: &Skill, cap: usize) -> Fragment {
+    capped(&skill.body, cap, "SKILL.md")
+}
+
+/// Tier three, the table of contents: each file with its size, sorted.
+pub fn file_list(skill: &Skill, cap: usize) -> Fragment {
+    let mut text = String::new();
+    let mut left_out = 0;
+    for file in skill.manifest.files() {
+        let line = format!(
+            "{} ({} bytes)\n",
+            readable(file.path.as_str().as_bytes()),
+            file.size
+        );
+        if left_out == 0 && text.len() + line.len() <= cap {
+            text.push_str(&line);
+        } else {
+            left_out += 1;
+        }
+    }
+    if left_out > 0 {
+        text.push_str(&format!("[{left_out} more files are not listed]\n"));
+    }
+    Fragment { text, left_out }
+}
+
+/// Tier three, one file. `None` when the skill has no such file.
+pub fn file(skill: &Skill, path: &str, cap: usize) -> Option<FileContent> {
+    let file = skill.bundle.get(path)?;
+    Some(match std::str::from_utf8(&file.data) {
+        Ok(text) if !text.contains('\0') => FileContent::Text(capped(text, cap, path)),
+        _ => FileContent::Binary(file.data.clone()),
+    })
+}
+
+fn capped(text: &str, cap: usize, what: &str) -> Fragment {
+    let kept = floor(text, cap);
+    let left_out = text.len() - kept.len();
+    let text = if left_out == 0 {
+        text.to_owned()
+    } else {
+        format!(
+            "{kept}\n[{what} is cut here: {} of {} bytes shown]",
+            kept.len(),
+            text.len()
+        )
+    };
+    Fragment { text, left_out }
+}
+
+/// The longest start of `text` with at most `cap` bytes.
+fn floor(text: &str, cap: usize) -> &str {
+    let end = (0..=cap.min(text.len()))
+        .rev()
+        .find(|&at| text.is_char_boundary(at));
+    text.get(..end.unwrap_or(0)).unwrap_or_default()
+}
+
+/// Blanks folded, everything without a glyph left out.
+fn one_line(text: &str) -> String {
+    use unicode_general_category::{GeneralCategory as G, get_general_category};
+    let visible = |c: &char| {
+        !matches!(
+            get_general_category(*c),
+            G::Control | G::Format | G::Unassigned | G::PrivateUse | G::Surrogate
+        )
+    };
+    let words = text
+        .split_whitespace()
+        .map(|word| word.chars().filter(visible).collect::<String>());
+    words
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
+}

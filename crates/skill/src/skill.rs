@@ -1,0 +1,366 @@
+//! A skill: a bundle whose SKILL.md has been read and checked.
+//!
+//! [`Skill::load`] is the one way from files to a skill. It is lenient: it gives
+//! a skill whenever one can be used, together with everything that deviates. How
+//! much a deviation weighs is decided by the [`Profile`].
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::bundle::Bundle;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::fields::allowed_tools::AllowedTools;
+use crate::fields::invocation::{self, Invocation};
+use crate::fields::tools::Tool;
+use crate::fields::{FieldReader, allowed_tools, requires, tools};
+use crate::frontmatter::{Frontmatter, Kind, Source};
+use crate::limits::Limits;
+use crate::manifest::Manifest;
+use crate::rules;
+use crate::standard::{self, Violation};
+use crate::{advice, upload};
+
+/// A loaded skill.
+#[derive(Debug, Clone, Serialize)]
+pub struct Skill {
+    /// Its name: the frontmatter's, else the folder's. A label; never a path.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// `license`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub license: Option<String>,
+    /// `compatibility`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compatibility: Option<String>,
+    /// `version`, or `metadata.version`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// `metadata`, as written.
+    pub metadata: Map<String, Value>,
+    /// `allowed-tools`.
+    pub allowed_tools: AllowedTools,
+    /// `requires`.
+    pub requires: Vec<String>,
+    /// Who may start it, when, and with what.
+    pub invocation: Invocation,
+    /// Declared tools.
+    pub tools: Vec<Tool>,
+    /// Whether there is a `tools.py`, whose functions become tools when loaded.
+    pub python_tools: bool,
+    /// All fields as JSON, in order, unknown ones included.
+    pub frontmatter: Map<String, Value>,
+    /// The files by digest.
+    pub manifest: Manifest,
+    /// The Markdown after the frontmatter.
+    #[serde(skip)]
+    pub body: String,
+    /// The files.
+    #[serde(skip)]
+    pub bundle: Bundle,
+}
+
+/// By which rules a skill is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// Load what can be loaded; tell the rest.
+    #[default]
+    Lenient,
+    /// What the reference validator refuses is an error.
+    Strict,
+    /// What the large hosts refuse on upload is an error too.
+    Upload,
+}
+
+/// How to load a skill.
+#[derive(Debug, Clone, Default)]
+pub struct Options<'a> {
+    /// Bounds on the input.
+    pub limits: Limits,
+    /// How much deviations weigh.
+    pub profile: Profile,
+    /// The name of the folder or archive it came from, when the bundle does not know one.
+    pub folder: Option<&'a str>,
+}
+
+/// What came of loading a skill.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The skill, unless an error stands in its way.
+    pub skill: Option<Skill>,
+    /// Everything that deviates, in the order of the file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Loaded {
+    /// Whether the skill passes the profile it was loaded by.
+    pub fn is_valid(&self) -> bool {
+        self.skill.is_some()
+            && !self
+                .diagnostics
+                .iter()
+                .any(|d| d.severity == Severity::Error)
+    }
+
+    fn failed(diagnostic: Diagnostic) -> Loaded {
+        Loaded {
+            skill: None,
+            diagnostics: vec![diagnostic],
+        }
+    }
+}
+
+impl Skill {
+    /// Reads and checks a bundle.
+    pub fn load(bundle: Bundle, options: &Options<'_>) -> Loaded {
+        let file = bundle.skill_file().as_str().to_owned();
+        let source = match Source::decode(bundle.skill_md()) {
+            Ok(source) => source,
+            Err(error) => {
+                let message = format!(
+                    "not UTF-8: line {} has a byte that is no text (offset {})",
+                    error.line, error.offset
+                );
+                return Loaded::failed(rules::NOT_UTF8.in_file(&file, message));
+            }
+        };
+        let folder = bundle.folder().or(options.folder).map(str::to_owned);
+        let (frontmatter, mut diagnostics) =
+            Frontmatter::lenient(source.clone(), &options.limits, &file);
+        diagnostics.extend(file_notes(&bundle));
+        let skill = frontmatter.as_ref().and_then(|frontmatter| {
+            let mut loader = Loader {
+                reader: FieldReader::new(frontmatter, &file),
+                folder: folder.as_deref(),
+                options,
+            };
+            let skill = loader.load(bundle);
+            diagnostics.append(&mut loader.reader.diagnostics);
+            skill
+        });
+        match options.profile {
+            Profile::Lenient => {}
+            Profile::Strict => {
+                hold_to_the_standard(&mut diagnostics, source, &file, &options.limits)
+            }
+            Profile::Upload => {
+                if let (Some(skill), Some(frontmatter)) = (&skill, &frontmatter) {
+                    diagnostics.extend(upload::check(skill, frontmatter, &file));
+                }
+            }
+        }
+        diagnostics.sort_by_key(|d| d.place.map_or(0, |place| place.start));
+        Loaded { skill, diagnostics }
+    }
+
+    /// A skill given as text, without files: it may not declare tools.
+    pub fn from_text(text: &str, options: &Options<'_>) -> Loaded {
+        let bundle = match Bundle::from_skill_md(text.to_owned(), &options.limits) {
+            Ok(bundle) => bundle,
+            Err(error) => {
+                return Loaded::failed(rules::BUNDLE.in_file("SKILL.md", error.to_string()));
+            }
+        };
+        let mut loaded = Skill::load(bundle, options);
+        let declares = |skill: &Skill| skill.frontmatter.get("tools").is_some_and(Value::is_object);
+        if loaded.skill.as_ref().is_some_and(declares) {
+            let message = "`tools` is declared, but a skill given as text has no scripts";
+            loaded
+                .diagnostics
+                .push(rules::TOOLS_IN_TEXT.in_file("SKILL.md", message));
+            loaded.skill = None;
+        }
+        loaded
+    }
+}
+
+/// What there is to say about the files, before any is read.
+fn file_notes(bundle: &Bundle) -> Vec<Diagnostic> {
+    let mut notes = Vec::new();
+    let file = bundle.skill_file().as_str();
+    if file != "SKILL.md" {
+        let message = format!("the file is called `{file}`; some clients look for `SKILL.md` only");
+        notes.push(rules::SKILL_FILE_CASE.in_file(file, message));
+    }
+    for name in bundle.ignored() {
+        notes.push(rules::IGNORED_ENTRY.in_file(name, "left out: not part of the skill"));
+    }
+    notes
+}
+
+/// Raises to errors what the reference refuses, and asks the strict reading for
+/// anything the lenient one does not know of.
+fn hold_to_the_standard(
+    diagnostics: &mut Vec<Diagnostic>,
+    source: Source,
+    file: &str,
+    limits: &Limits,
+) {
+    for diagnostic in diagnostics.iter_mut() {
+        if rules::find(diagnostic.code).is_some_and(|rule| rule.strict) {
+            diagnostic.severity = Severity::Error;
+        }
+    }
+    let known = diagnostics.iter().any(|d| d.severity == Severity::Error);
+    if let (false, Err(error)) = (known, Frontmatter::strict(source, limits)) {
+        let mut diagnostic = rules::YAML_STRICT.in_file(file, error.to_string());
+        diagnostic.severity = Severity::Error;
+        diagnostics.push(diagnostic);
+    }
+}
+
+struct Loader<'a> {
+    reader: FieldReader<'a>,
+    folder: Option<&'a str>,
+    options: &'a Options<'a>,
+}
+
+impl Loader<'_> {
+    fn load(&mut self, bundle: Bundle) -> Option<Skill> {
+        self.report_violations();
+        let name = self.name();
+        let description = self.description();
+        let license = invocation::text(&mut self.reader, "license");
+        let compatibility = self.compatibility();
+        let metadata = self.metadata();
+        let allowed_tools = allowed_tools::read(&mut self.reader);
+        let requires = requires::read(&mut self.reader);
+        let invocation = invocation::read(&mut self.reader);
+        let tools = tools::read(&mut self.reader, &bundle, &self.options.limits);
+        let frontmatter = self.reader.frontmatter;
+        let advice = advice::check(frontmatter, &bundle, self.reader.file);
+        self.reader.diagnostics.extend(advice);
+        Some(Skill {
+            name: name?,
+            description: description?,
+            license,
+            compatibility,
+            version: self.version(&metadata),
+            metadata,
+            allowed_tools,
+            requires,
+            invocation,
+            tools,
+            python_tools: bundle.get("tools.py").is_some(),
+            frontmatter: json(frontmatter),
+            manifest: Manifest::of(&bundle),
+            body: frontmatter.body().to_owned(),
+            bundle,
+        })
+    }
+
+    /// The standard's verdicts, with a place for each.
+    fn report_violations(&mut self) {
+        let frontmatter = self.reader.frontmatter;
+        for violation in standard::check(frontmatter, self.folder) {
+            let ranges = violation.ranges(frontmatter);
+            if let Violation::UnexpectedFields(fields) = &violation {
+                for (field, range) in fields.iter().zip(&ranges) {
+                    self.reader
+                        .report(violation.rule(), range, unknown_field(field));
+                }
+                continue;
+            }
+            match ranges.first() {
+                Some(range) => self
+                    .reader
+                    .report(violation.rule(), range, violation.to_string()),
+                None => {
+                    let diagnostic = violation
+                        .rule()
+                        .in_file(self.reader.file, violation.to_string());
+                    self.reader.diagnostics.push(diagnostic);
+                }
+            }
+        }
+    }
+
+    fn name(&mut self) -> Option<String> {
+        let written = self.reader.get("name").and_then(|entry| entry.value.text());
+        let written = written.map(standard::strip).filter(|name| !name.is_empty());
+        let name = written.or(self.folder);
+        if name.is_none() {
+            let message = "there is no name, and no folder to take one from";
+            let mut diagnostic = rules::NAME_MISSING.in_file(self.reader.file, message);
+            diagnostic.severity = Severity::Error;
+            self.reader.diagnostics.push(diagnostic);
+        }
+        name.map(str::to_owned)
+    }
+
+    /// A skill without a description can never be chosen, so it is none. The
+    /// violation has been reported.
+    fn description(&self) -> Option<String> {
+        let text = self.reader.get("description")?.value.text()?;
+        let text = standard::strip(text);
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    fn compatibility(&mut self) -> Option<String> {
+        let entry = self.reader.get("compatibility")?;
+        let text = entry.value.text()?.trim();
+        if text.is_empty() {
+            let message = "`compatibility` is empty";
+            self.reader
+                .report(&rules::COMPATIBILITY_EMPTY, &entry.key_range, message);
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    fn metadata(&mut self) -> Map<String, Value> {
+        let Some(entry) = self.reader.get("metadata") else {
+            return Map::new();
+        };
+        if let Kind::Mapping(entries) = &entry.value.kind {
+            let odd = entries
+                .iter()
+                .find(|(_, value)| !value.to_json().is_string());
+            if let Some((key, value)) = odd {
+                let message = format!("`metadata.{}` is not text", key.key_text());
+                self.reader
+                    .report(&rules::METADATA_NOT_TEXT, &value.range, message);
+            }
+        }
+        match entry.value.to_json() {
+            Value::Object(metadata) => metadata,
+            Value::Null => Map::new(),
+            _ => {
+                let message = "`metadata` must be a mapping";
+                self.reader
+                    .report(&rules::FIELD_TYPE, &entry.value.range, message);
+                Map::new()
+            }
+        }
+    }
+
+    fn version(&self, metadata: &Map<String, Value>) -> Option<String> {
+        let top = self
+            .reader
+            .get("version")
+            .and_then(|entry| entry.value.value_text());
+        let inner = metadata.get("version").map(|value| match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        });
+        top.map(str::to_owned)
+            .or(inner)
+            .filter(|version| !version.is_empty())
+    }
+}
+
+fn unknown_field(field: &str) -> String {
+    let understood = ["tools", "requires"].contains(&field) || invocation::FIELDS.contains(&field);
+    if understood {
+        format!("`{field}` is not a field of the standard (it is understood here)")
+    } else {
+        format!("`{field}` is not a field of the standard")
+    }
+}
+
+fn json(frontmatter: &Frontmatter) -> Map<String, Value> {
+    let entries = frontmatter.entries().iter();
+    entries
+        .map(|entry| (entry.key.clone(), entry.value.to_json()))
+        .collect()
+}
