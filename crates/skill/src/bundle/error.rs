@@ -12,7 +12,8 @@ pub struct BundleError {
 }
 
 impl BundleError {
-    pub(super) fn at(entry: impl AsRef<[u8]>, reason: Reason) -> Self {
+    /// An error that one entry shows.
+    pub fn at(entry: impl AsRef<[u8]>, reason: Reason) -> Self {
         BundleError {
             entry: Some(quoted(entry.as_ref())),
             reason,

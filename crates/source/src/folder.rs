@@ -1,0 +1,156 @@
+//! A folder's files to a bundle.
+//!
+//! Links are never followed: a skill's folder may come from anyone, and a link
+//! could name any file of the reader's. What is left out is reported.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use prowess_skill::bundle::Reason;
+use prowess_skill::{Bundle, BundleError, Limits};
+
+use crate::error::SourceError;
+
+/// Folders that are tools' own business, never a skill's.
+pub(crate) const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "__pycache__", ".venv"];
+
+/// A folder's bundle, and what was left out of it.
+#[derive(Debug)]
+pub struct FolderBundle {
+    /// The files.
+    pub bundle: Bundle,
+    /// Paths below the folder that were left out, and why.
+    pub left_out: Vec<(String, &'static str)>,
+}
+
+/// Reads all files below a folder. Sizes are checked before bytes are read.
+pub fn read(folder: &Path, limits: &Limits) -> Result<FolderBundle, SourceError> {
+    let mut walk = Walk {
+        root: folder,
+        limits,
+        files: Vec::new(),
+        left_out: Vec::new(),
+        total: 0,
+    };
+    walk.enter(folder, "", 0)?;
+    let Walk {
+        files, left_out, ..
+    } = walk;
+    let mut loose = Vec::with_capacity(files.len());
+    for file in files {
+        let data = fs::read(&file.path).map_err(|error| SourceError::io(&file.path, error))?;
+        loose.push((file.name, Bytes::from(data), file.executable));
+    }
+    let bundle =
+        Bundle::from_files(loose, limits).map_err(|error| SourceError::bundle(folder, error))?;
+    Ok(FolderBundle { bundle, left_out })
+}
+
+struct Found {
+    path: PathBuf,
+    name: String,
+    executable: bool,
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    limits: &'a Limits,
+    files: Vec<Found>,
+    left_out: Vec<(String, &'static str)>,
+    total: u64,
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, folder: &Path, prefix: &str, depth: usize) -> Result<(), SourceError> {
+        for path in sorted_entries(folder)? {
+            let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+                return Err(SourceError::NameNotText(path));
+            };
+            let full = format!("{prefix}{name}");
+            let meta =
+                fs::symlink_metadata(&path).map_err(|error| SourceError::io(&path, error))?;
+            if meta.is_symlink() {
+                self.left_out.push((full, "a link is never followed"));
+            } else if meta.is_dir() {
+                if SKIPPED_FOLDERS.contains(&name) {
+                    self.left_out.push((full, "not part of a skill"));
+                } else if depth < self.limits.depth {
+                    self.enter(&path, &format!("{full}/"), depth + 1)?;
+                } else {
+                    self.left_out.push((full, "nested too deep"));
+                }
+            } else if meta.is_file() {
+                self.take(path, full, &meta)?;
+            } else {
+                self.left_out.push((full, "not a regular file"));
+            }
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        path: PathBuf,
+        name: String,
+        meta: &fs::Metadata,
+    ) -> Result<(), SourceError> {
+        if is_rubbish(&name) {
+            self.left_out.push((name, "not part of a skill"));
+            return Ok(());
+        }
+        self.total += meta.len();
+        let limits = self.limits;
+        let count = self.files.len() + 1;
+        let refused = if count > limits.files {
+            let limit = limits.files;
+            Some(Reason::TooManyFiles { count, limit }.into())
+        } else if meta.len() > limits.file_bytes {
+            Some(BundleError::at(
+                &name,
+                Reason::FileTooLarge(limits.file_bytes),
+            ))
+        } else if self.total > limits.total_bytes {
+            Some(Reason::TotalTooLarge(limits.total_bytes).into())
+        } else {
+            None
+        };
+        if let Some(error) = refused {
+            return Err(SourceError::bundle(self.root, error));
+        }
+        self.files.push(Found {
+            path,
+            name,
+            executable: is_executable(meta),
+        });
+        Ok(())
+    }
+}
+
+/// The entries of a folder, sorted, so that everything found is found in the
+/// same order each time.
+pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
+    let unreadable = |error| SourceError::io(folder, error);
+    let entries = fs::read_dir(folder).map_err(unreadable)?;
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(unreadable)?;
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+fn is_rubbish(name: &str) -> bool {
+    name.ends_with(".pyc") || name.ends_with(".DS_Store")
+}
+
+#[cfg(unix)]
+fn is_executable(meta: &fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    meta.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
+}

@@ -1,0 +1,139 @@
+//! What a path names: one skill or several.
+
+use std::path::{Path, PathBuf};
+
+use prowess_skill::rules;
+use prowess_skill::{Bundle, Diagnostic, Limits, Loaded, Options, Profile, Skill};
+
+use crate::discover::{self, Bounds, Discovery};
+use crate::error::SourceError;
+use crate::{archive, folder};
+
+/// One skill's place of origin.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A folder with a SKILL.md.
+    Folder(PathBuf),
+    /// A zip or tar.gz.
+    Archive(PathBuf),
+    /// A Markdown file that is all there is of the skill.
+    Markdown(PathBuf),
+}
+
+/// Finds the skills that a path names. Folders without a SKILL.md are searched;
+/// a SKILL.md stands for the folder around it.
+pub fn open(path: &Path, bounds: &Bounds) -> Result<(Vec<Origin>, Discovery), SourceError> {
+    let meta = std::fs::metadata(path).map_err(|error| SourceError::io(path, error))?;
+    let one = |origin| Ok((vec![origin], Discovery::default()));
+    if meta.is_dir() {
+        let discovery = discover::discover(path, bounds);
+        let origins = discovery
+            .skills
+            .iter()
+            .cloned()
+            .map(Origin::Folder)
+            .collect();
+        return Ok((origins, discovery));
+    }
+    if discover::is_skill_file(path) {
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        return one(Origin::Folder(folder.unwrap_or(Path::new(".")).to_owned()));
+    }
+    if archive::is_archive(path) {
+        return one(Origin::Archive(path.to_owned()));
+    }
+    if path
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("md"))
+    {
+        return one(Origin::Markdown(path.to_owned()));
+    }
+    Err(SourceError::NotASource(path.to_owned()))
+}
+
+impl Origin {
+    /// The path of the folder or file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Origin::Folder(path) | Origin::Archive(path) | Origin::Markdown(path) => path,
+        }
+    }
+
+    /// The name that the place gives a skill: its folder's or file's.
+    pub fn name(&self) -> Option<String> {
+        match self {
+            Origin::Folder(path) => {
+                let named = path.file_name().is_some();
+                let path = if named {
+                    path.clone()
+                } else {
+                    path.canonicalize().ok()?
+                };
+                path.file_name()?.to_str().map(str::to_owned)
+            }
+            Origin::Archive(path) => archive::stem(path),
+            Origin::Markdown(path) => path.file_stem()?.to_str().map(str::to_owned),
+        }
+    }
+
+    /// Reads the bundle, with a note for each file that was left out of it.
+    pub fn read(&self, limits: &Limits) -> Result<(Bundle, Vec<Diagnostic>), SourceError> {
+        match self {
+            Origin::Folder(path) => {
+                let read = folder::read(path, limits)?;
+                let note = |(name, why): &(String, &str)| {
+                    rules::IGNORED_ENTRY.in_file(name, format!("left out: {why}"))
+                };
+                Ok((read.bundle, read.left_out.iter().map(note).collect()))
+            }
+            Origin::Archive(path) => Ok((archive::read(path, limits)?, Vec::new())),
+            Origin::Markdown(path) => Ok((archive::read_markdown(path, limits)?, Vec::new())),
+        }
+    }
+
+    /// Reads and checks the skill.
+    pub fn load(&self, limits: &Limits, profile: Profile) -> Result<Loaded, SourceError> {
+        let (bundle, notes) = self.read(limits)?;
+        let name = self.name();
+        let options = Options {
+            limits: limits.clone(),
+            profile,
+            // An archive's own name says nothing about the skill's; a folder inside does.
+            folder: match self {
+                Origin::Archive(_) => None,
+                _ => name.as_deref(),
+            },
+        };
+        let mut loaded = Skill::load(bundle, &options);
+        if loaded.skill.is_none() && matches!(self, Origin::Archive(_)) {
+            loaded = self.load_by_file_name(limits, profile, loaded)?;
+        }
+        loaded.diagnostics.extend(notes);
+        Ok(loaded)
+    }
+
+    /// A flat archive whose skill has no name is called like the file.
+    fn load_by_file_name(
+        &self,
+        limits: &Limits,
+        profile: Profile,
+        failed: Loaded,
+    ) -> Result<Loaded, SourceError> {
+        let nameless = failed
+            .diagnostics
+            .iter()
+            .any(|d| d.code == rules::NAME_MISSING.code);
+        let Some(name) = self.name().filter(|_| nameless) else {
+            return Ok(failed);
+        };
+        let (bundle, _) = self.read(limits)?;
+        let options = Options {
+            limits: limits.clone(),
+            profile,
+            folder: Some(&name),
+        };
+        Ok(Skill::load(bundle, &options))
+    }
+}
