@@ -1,1 +1,7 @@
-fn main() {}
+//! The `prowess` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    prowess::cli::main()
+}

@@ -1,0 +1,98 @@
+//! The command line: one file per verb.
+//!
+//! The types here say what can be typed; each verb's file says what it does. A
+//! verb returns an [`Exit`]; anything it cannot go on from is an error, printed
+//! once, here.
+
+mod completions;
+mod output;
+mod progress;
+mod reference;
+mod skill;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// How a command ended. The numbers are stable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    /// All is well.
+    Ok = 0,
+    /// The command did its work and found something wrong.
+    Problems = 1,
+    /// The command was called wrongly.
+    Usage = 2,
+    /// Something could not be read or written; the rest was still done.
+    Unreadable = 3,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  all is well
+  1  the command worked and found something wrong
+  2  wrong usage
+  3  something could not be read or written; the rest was still done";
+
+/// Agent Skills for any model.
+#[derive(Debug, Parser)]
+#[command(name = "prowess", version = VERSION, about, after_help = EXIT_CODES)]
+#[command(propagate_version = false, disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROWESS_COMMIT"), ")");
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Make, check, show, pack and scan skills
+    #[command(subcommand)]
+    Skill(skill::Command),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Validate a skill, as the reference validator does
+    #[command(name = "validate")]
+    ReferenceValidate(reference::Args),
+    /// Print a skill's properties as JSON, as the reference does
+    #[command(name = "read-properties")]
+    ReadProperties(reference::Args),
+    /// Print <available_skills> for a prompt, as the reference does
+    #[command(name = "to-prompt")]
+    ToPrompt(reference::Args),
+}
+
+/// Parses the command line, runs it, and tells how it ended.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let ended = match reference::alias(&args) {
+        Some(alias) => reference::main(alias, args.get(1..).unwrap_or_default()),
+        None => run(Cli::parse_from(args).command),
+    };
+    let exit = ended.unwrap_or_else(|error| {
+        if output::is_broken_pipe(&error) {
+            return Exit::Ok;
+        }
+        output::error(&format!("{error:#}"));
+        Exit::Unreadable
+    });
+    ExitCode::from(exit as u8)
+}
+
+fn run(command: Command) -> anyhow::Result<Exit> {
+    match command {
+        Command::Skill(command) => skill::run(command),
+        Command::Completions(args) => completions::run(&args),
+        Command::ReferenceValidate(args) => reference::validate("prowess", &args.paths),
+        Command::ReadProperties(args) => reference::read_properties("prowess", &args.paths),
+        Command::ToPrompt(args) => reference::to_prompt("prowess", &args.paths),
+    }
+}
+
+/// A path for people: as they wrote it.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

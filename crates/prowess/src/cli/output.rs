@@ -1,0 +1,83 @@
+//! Writing to the terminal.
+//!
+//! Data goes to standard output, everything else to standard error. Colours are
+//! dropped by themselves when nobody would see them.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+/// Writes data to standard output.
+pub(crate) fn out(text: &str) -> anyhow::Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
+/// Writes a value as indented JSON to standard output.
+pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
+    out(&format!("{}\n", serde_json::to_string_pretty(value)?))
+}
+
+/// Writes a remark for people to standard error.
+pub(crate) fn remark(text: &str) {
+    // Nobody is left to tell when standard error is gone.
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Writes an error to standard error.
+pub(crate) fn error(text: &str) {
+    remark(&format!("{ERROR}error{ERROR:#}: {text}"));
+}
+
+pub(crate) const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
+pub(crate) const WARNING: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
+pub(crate) const NOTE: anstyle::Style = anstyle::AnsiColor::Cyan.on_default().bold();
+pub(crate) const GOOD: anstyle::Style = anstyle::AnsiColor::Green.on_default().bold();
+pub(crate) const STRONG: anstyle::Style = anstyle::Style::new().bold();
+pub(crate) const DIM: anstyle::Style = anstyle::Style::new().dimmed();
+
+/// Whether a reader such as `head` closed our output: no error of ours.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io = error.downcast_ref::<io::Error>();
+    io.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// `3 skills`, `1 skill`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{s}")
+}
+
+/// Bytes for people: `812 B`, `1.4 kB`, `30 MB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["B", "kB", "MB", "GB"];
+    let mut value = bytes as f64;
+    let mut unit = "B";
+    for next in UNITS {
+        unit = next;
+        if value < 1000.0 {
+            break;
+        }
+        if next != "GB" {
+            value /= 1000.0;
+        }
+    }
+    if value < 10.0 && unit != "B" {
+        format!("{value:.1} {unit}")
+    } else {
+        format!("{value:.0} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_well() {
+        let shown = [0, 812, 1_400, 65_536, 999_999, 30_000_000, 4_000_000_000].map(size);
+        assert_eq!(shown, ["0 B", "812 B", "1.4 kB", "66 kB", "1000 kB", "30 MB", "4.0 GB"]);
+    }
+}

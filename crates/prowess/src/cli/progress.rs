@@ -1,0 +1,23 @@
+//! A progress bar on standard error, for long work, and only on a terminal.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Work shorter than this needs no bar.
+const WORTH_A_BAR: usize = 64;
+
+/// A bar over `length` steps; invisible when there is no terminal to see it.
+pub(crate) fn bar(length: usize, what: &'static str) -> ProgressBar {
+    let visible = length >= WORTH_A_BAR && std::io::stderr().is_terminal();
+    let target = if visible {
+        ProgressDrawTarget::stderr()
+    } else {
+        ProgressDrawTarget::hidden()
+    };
+    let bar = ProgressBar::with_draw_target(Some(length as u64), target).with_message(what);
+    match ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} {eta}") {
+        Ok(style) => bar.with_style(style.progress_chars("=> ")),
+        Err(_) => bar,
+    }
+}
