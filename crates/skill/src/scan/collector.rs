@@ -1,0 +1,199 @@
+//! Where findings gather under limits, and become a report.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::evidence;
+use super::finding::{Finding, Severity, Weight};
+use super::limits::ScanLimits;
+use super::report::{Coverage, Gap, GapReason, Report};
+use super::rule::Rule;
+use super::rules::coverage;
+use super::view::View;
+use crate::diagnostic::Place;
+
+/// Gathers findings and gaps.
+pub(crate) struct Collector<'l> {
+    limits: &'l ScanLimits,
+    findings: Vec<Finding>,
+    /// Listed so far, and left out, by rule and severity.
+    tally: BTreeMap<(&'static str, Severity), Tally>,
+    gaps: Vec<Gap>,
+}
+
+#[derive(Default)]
+struct Tally {
+    listed: usize,
+    omitted: usize,
+}
+
+impl<'l> Collector<'l> {
+    pub(crate) fn new(limits: &'l ScanLimits) -> Self {
+        Collector {
+            limits,
+            findings: Vec::new(),
+            tally: BTreeMap::new(),
+            gaps: Vec::new(),
+        }
+    }
+
+    /// A finding about a part of a file; the evidence is the text there.
+    pub(crate) fn at(
+        &mut self,
+        rule: &'static Rule,
+        view: &View<'_>,
+        span: Range<usize>,
+        weight: Weight,
+        message: impl Into<Cow<'static, str>>,
+    ) {
+        if self.admit(rule, weight.0) {
+            let shown = evidence::excerpt(
+                &view.text,
+                span.clone(),
+                &view.masks,
+                self.limits.evidence_chars,
+            );
+            self.push(
+                rule,
+                view.path,
+                Some(view.place(span)),
+                weight,
+                shown,
+                message,
+            );
+        }
+    }
+
+    /// A finding about a part of a file whose evidence is made up by the rule.
+    pub(crate) fn told(
+        &mut self,
+        rule: &'static Rule,
+        view: &View<'_>,
+        span: Range<usize>,
+        weight: Weight,
+        evidence: &str,
+        message: impl Into<Cow<'static, str>>,
+    ) {
+        if self.admit(rule, weight.0) {
+            let shown = evidence::escape(evidence, self.limits.evidence_chars);
+            self.push(
+                rule,
+                view.path,
+                Some(view.place(span)),
+                weight,
+                shown,
+                message,
+            );
+        }
+    }
+
+    /// A finding about a whole file, or about the skill when that is its file.
+    pub(crate) fn whole(
+        &mut self,
+        rule: &'static Rule,
+        path: &str,
+        weight: Weight,
+        evidence: &str,
+        message: impl Into<Cow<'static, str>>,
+    ) {
+        if self.admit(rule, weight.0) {
+            let shown = evidence::escape(evidence, self.limits.evidence_chars);
+            self.push(rule, path, None, weight, shown, message);
+        }
+    }
+
+    /// Something that is not looked at.
+    pub(crate) fn gap(&mut self, file: Option<&str>, reason: GapReason, detail: String) {
+        self.gaps.push(Gap {
+            file: file.map(str::to_owned),
+            reason,
+            detail,
+        });
+    }
+
+    /// Findings of the same kind that were seen but not kept.
+    pub(crate) fn omit(&mut self, rule: &'static Rule, severity: Severity, count: usize) {
+        self.tally.entry((rule.id, severity)).or_default().omitted += count;
+    }
+
+    /// The report: sorted, cut to the limits, and honest about both.
+    pub(crate) fn finish(mut self) -> Report {
+        sort(&mut self.findings);
+        let beyond = self
+            .findings
+            .split_off(self.findings.len().min(self.limits.findings));
+        for finding in &beyond {
+            self.tally
+                .entry((finding.rule, finding.severity))
+                .or_default()
+                .omitted += 1;
+        }
+        for ((rule, severity), tally) in std::mem::take(&mut self.tally) {
+            if tally.omitted > 0 {
+                let detail = format!(
+                    "{} more findings of {rule} at severity {} are not listed",
+                    tally.omitted,
+                    severity.as_str()
+                );
+                self.gap(None, GapReason::FindingsOmitted, detail);
+            }
+        }
+        self.gaps.sort();
+        self.gaps.dedup();
+        if self.gaps.is_empty() {
+            return Report::new(self.findings, Coverage::Complete, 0);
+        }
+        self.findings
+            .extend(self.gaps.iter().map(coverage::finding));
+        sort(&mut self.findings);
+        Report::new(self.findings, Coverage::Partial { reasons: self.gaps }, 0)
+    }
+
+    fn admit(&mut self, rule: &'static Rule, severity: Severity) -> bool {
+        let tally = self.tally.entry((rule.id, severity)).or_default();
+        let admitted = tally.listed < self.limits.per_rule;
+        if admitted {
+            tally.listed += 1;
+        } else {
+            tally.omitted += 1;
+        }
+        admitted
+    }
+
+    fn push(
+        &mut self,
+        rule: &'static Rule,
+        path: &str,
+        place: Option<Place>,
+        Weight(severity, confidence): Weight,
+        evidence: String,
+        message: impl Into<Cow<'static, str>>,
+    ) {
+        self.findings.push(Finding {
+            rule: rule.id,
+            severity,
+            confidence,
+            fingerprint: evidence::fingerprint([rule.id, path, &evidence]),
+            file: path.to_owned(),
+            place,
+            evidence,
+            message: message.into().into_owned(),
+            remedy: rule.help,
+        });
+    }
+}
+
+fn sort(findings: &mut [Finding]) {
+    let start = |f: &Finding| f.place.map(|p| (p.start, p.end));
+    findings.sort_by(|a, b| {
+        b.severity
+            .cmp(&a.severity)
+            .then_with(|| b.confidence.cmp(&a.confidence))
+            .then_with(|| a.file.cmp(&b.file))
+            .then_with(|| start(a).cmp(&start(b)))
+            .then_with(|| a.rule.cmp(b.rule))
+            .then_with(|| a.evidence.cmp(&b.evidence))
+            .then_with(|| a.message.cmp(&b.message))
+    });
+}

@@ -1,0 +1,78 @@
+//! One thing to look for, as data.
+
+use super::finding::{Confidence, Severity, Weight};
+use super::layout::{Area, Lang, Roles};
+use super::rule::Rule;
+use super::weigh::{self, Hit};
+
+/// One thing to look for. Built by the `const` methods, so that a table of
+/// patterns is data.
+pub(crate) struct Pattern {
+    pub(crate) rule: &'static Rule,
+    pub(crate) message: &'static str,
+    /// Works on bytes: case does not matter, classes know ASCII only, a byte
+    /// of a longer character counts as any other byte. That compiles ten times
+    /// faster and never leaves the automaton.
+    pub(crate) regex: &'static str,
+    /// In lower case; every match of `regex` holds at least one of them.
+    pub(crate) anchors: &'static [&'static str],
+    pub(crate) weight: Weight,
+    pub(crate) roles: Roles,
+    /// Languages of code it applies to; empty for any.
+    pub(crate) langs: &'static [Lang],
+    /// Moves the weight by context, or drops the hit.
+    pub(crate) weigh: fn(&Hit<'_>) -> Option<Weight>,
+    /// Path and text of a file it must find something in; a test holds it to that.
+    pub(crate) example: (&'static str, &'static str),
+}
+
+impl Pattern {
+    pub(crate) const fn new(
+        rule: &'static Rule,
+        message: &'static str,
+        anchors: &'static [&'static str],
+        regex: &'static str,
+    ) -> Pattern {
+        Pattern {
+            rule,
+            message,
+            regex,
+            anchors,
+            weight: Weight(rule.severity, Confidence::Medium),
+            roles: Roles::ALL,
+            langs: &[],
+            weigh: weigh::as_is,
+            example: ("", ""),
+        }
+    }
+
+    pub(crate) const fn weight(mut self, severity: Severity, confidence: Confidence) -> Pattern {
+        self.weight = Weight(severity, confidence);
+        self
+    }
+
+    pub(crate) const fn on(mut self, roles: Roles) -> Pattern {
+        self.roles = roles;
+        self
+    }
+
+    pub(crate) const fn langs(mut self, langs: &'static [Lang]) -> Pattern {
+        self.langs = langs;
+        self
+    }
+
+    pub(crate) const fn weigh(mut self, weigh: fn(&Hit<'_>) -> Option<Weight>) -> Pattern {
+        self.weigh = weigh;
+        self
+    }
+
+    pub(crate) const fn example(mut self, path: &'static str, text: &'static str) -> Pattern {
+        self.example = (path, text);
+        self
+    }
+
+    /// Whether the pattern means anything there.
+    pub(crate) fn applies(&self, area: Area) -> bool {
+        self.roles.has(area.role) && (self.langs.is_empty() || self.langs.contains(&area.lang))
+    }
+}

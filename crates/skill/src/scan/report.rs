@@ -1,0 +1,171 @@
+//! What a scan says in the end.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::finding::{Confidence, Finding, Severity};
+use super::rules;
+
+/// The verdict, derived from the findings by [`Status::of`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// Everything was looked at and nothing asks for a person.
+    Pass,
+    /// A person should look before the skill is trusted.
+    Review,
+    /// The skill should not be loaded before a person has looked.
+    Warn,
+    /// An attack without an innocent reading.
+    Malicious,
+}
+
+impl Status {
+    /// The name used in every output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Pass => "pass",
+            Status::Review => "review",
+            Status::Warn => "warn",
+            Status::Malicious => "malicious",
+        }
+    }
+
+    /// The rule, from the top; the first that fits:
+    ///
+    /// - `malicious`: a critical finding of high confidence by a hostile rule;
+    /// - `warn`: any other critical finding of at least medium confidence, or a
+    ///   high one of at least medium confidence;
+    /// - `review`: any other critical or high finding, a medium one of at least
+    ///   medium confidence, or a partial coverage;
+    /// - `pass`: everything else.
+    pub fn of(findings: &[Finding], coverage: &Coverage) -> Status {
+        let worst = findings.iter().map(Status::of_finding).max();
+        let floor = match coverage {
+            Coverage::Complete => Status::Pass,
+            Coverage::Partial { .. } => Status::Review,
+        };
+        worst.unwrap_or(Status::Pass).max(floor)
+    }
+
+    fn of_finding(finding: &Finding) -> Status {
+        let sure = finding.confidence >= Confidence::Medium;
+        let certain = finding.confidence == Confidence::High;
+        let hostile = rules::find(finding.rule).is_some_and(|rule| rule.hostile);
+        match finding.severity {
+            Severity::Critical if certain && hostile => Status::Malicious,
+            Severity::Critical | Severity::High if sure => Status::Warn,
+            Severity::Critical | Severity::High => Status::Review,
+            Severity::Medium if sure => Status::Review,
+            Severity::Medium | Severity::Low | Severity::Info => Status::Pass,
+        }
+    }
+}
+
+/// Whether everything was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase", tag = "state")]
+pub enum Coverage {
+    /// Every byte of every file was looked at, and every finding is listed.
+    Complete,
+    /// Something was not.
+    Partial {
+        /// What, and why.
+        reasons: Vec<Gap>,
+    },
+}
+
+/// Something the scan did not look at, or found but did not list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Gap {
+    /// The file, or nothing when it concerns the whole scan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// Stable kind of the gap.
+    pub reason: GapReason,
+    /// The same in words, with figures.
+    pub detail: String,
+}
+
+/// Why something was not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GapReason {
+    /// The file is longer than the limit for one file.
+    FileTooLong,
+    /// The limit for all files was reached before this one.
+    TotalTooLong,
+    /// The limit on pattern work was reached.
+    WorkExhausted,
+    /// The text is not valid in its encoding and was read with replacements.
+    InvalidText,
+    /// The content is compressed, encrypted or compiled, and was not opened.
+    Opaque,
+    /// More findings than the limits allow to list.
+    FindingsOmitted,
+}
+
+/// How many findings of each severity are listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the fields are the severities")]
+pub struct Counts {
+    pub critical: usize,
+    pub high: usize,
+    pub medium: usize,
+    pub low: usize,
+    pub info: usize,
+}
+
+impl Counts {
+    fn of(findings: &[Finding]) -> Counts {
+        let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
+        Counts {
+            critical: count(Severity::Critical),
+            high: count(Severity::High),
+            medium: count(Severity::Medium),
+            low: count(Severity::Low),
+            info: count(Severity::Info),
+        }
+    }
+}
+
+/// The outcome of a scan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// The verdict.
+    pub status: Status,
+    /// Whether everything was looked at.
+    pub coverage: Coverage,
+    /// Listed findings by severity.
+    pub counts: Counts,
+    /// Findings left out because a baseline names them.
+    pub suppressed: usize,
+    /// The findings: most severe first, then by file, place and rule.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    pub(crate) fn new(findings: Vec<Finding>, coverage: Coverage, suppressed: usize) -> Report {
+        Report {
+            status: Status::of(&findings, &coverage),
+            counts: Counts::of(&findings),
+            coverage,
+            suppressed,
+            findings,
+        }
+    }
+
+    /// The same report without the findings a baseline names, its status
+    /// derived anew. What was not looked at cannot be waved through: coverage
+    /// and its findings stay.
+    #[must_use]
+    pub fn without(&self, baseline: &BTreeSet<String>) -> Report {
+        let stays = |finding: &&Finding| {
+            finding.rule == rules::coverage::COVERAGE.id || !baseline.contains(&finding.fingerprint)
+        };
+        let findings: Vec<Finding> = self.findings.iter().filter(stays).cloned().collect();
+        let suppressed = self.suppressed + self.findings.len() - findings.len();
+        Report::new(findings, self.coverage.clone(), suppressed)
+    }
+}

@@ -1,0 +1,24 @@
+//! The definition of a rule: what text, JSON, SARIF and the documentation show
+//! of it comes from here and from nowhere else.
+
+use serde::Serialize;
+
+use super::finding::Severity;
+
+/// A rule of the scanner.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// Stable identifier, for instance `EXEC-FETCH`; never reused for another meaning.
+    pub id: &'static str,
+    /// A few words.
+    pub title: &'static str,
+    /// What it looks for and why that matters.
+    pub description: &'static str,
+    /// The severity of a plain hit; context moves single findings up or down.
+    pub severity: Severity,
+    /// What the author or the reviewer should do.
+    pub help: &'static str,
+    /// Whether a certain, critical hit has no innocent reading. A leaked key is
+    /// critical too, but it does not make its author an attacker.
+    pub hostile: bool,
+}

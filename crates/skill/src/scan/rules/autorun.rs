@@ -1,0 +1,112 @@
+//! Files that tools run by themselves because of their name.
+
+use serde_json::Value;
+
+use super::declared::EXEC_DECL;
+use crate::scan::collector::Collector;
+use crate::scan::finding::{Confidence, Severity, Weight};
+use crate::scan::subject::Subject;
+use crate::scan::view::View;
+
+/// Looks at a file's name, and into the manifests that hold commands.
+pub(crate) fn check(view: &View<'_>, subject: &Subject<'_>, log: &mut Collector<'_>) {
+    if let Some((weight, message)) = by_name(view) {
+        log.whole(&EXEC_DECL, view.path, weight, view.path, message);
+    }
+    match view.name() {
+        "package.json" => install_scripts(view, log),
+        "tasks.json" if view.text.contains("folderOpen") => {
+            let weight = Weight(Severity::High, Confidence::High);
+            let message = "A task that an editor runs when the folder is opened";
+            log.whole(&EXEC_DECL, view.path, weight, "folderOpen", message);
+        }
+        "settings.json" | "settings.local.json" if view.path.contains(".claude/") => {
+            settings_hooks(view, log);
+        }
+        name if name.ends_with(".pyc") || name.ends_with(".pyo") => bytecode(view, subject, log),
+        _ => {}
+    }
+}
+
+fn by_name(view: &View<'_>) -> Option<(Weight, &'static str)> {
+    let high = Weight(Severity::High, Confidence::Medium);
+    let medium = Weight(Severity::Medium, Confidence::Medium);
+    let low = Weight(Severity::Low, Confidence::Medium);
+    let hook = [".git/hooks/", ".githooks/", ".husky/"]
+        .iter()
+        .any(|dir| view.path.starts_with(dir) || view.path.contains(&format!("/{dir}")));
+    if hook {
+        return Some((high, "A hook that git runs by itself"));
+    }
+    Some(match view.name() {
+        ".envrc" => (high, "direnv runs this when the folder is entered"),
+        "sitecustomize.py" | "usercustomize.py" => (high, "Python runs this at every start"),
+        "conftest.py" => (medium, "pytest runs this before any test"),
+        "setup.py" => (medium, "pip runs this when the folder is installed"),
+        "binding.gyp" => (medium, "npm builds and runs this at installation"),
+        "build.rs" => (low, "cargo runs this at every build"),
+        ".mcp.json" => (medium, "Some hosts start the servers that this declares"),
+        name if name.ends_with(".pth") => (high, "Python runs import lines of this at every start"),
+        _ => return None,
+    })
+}
+
+fn install_scripts(view: &View<'_>, log: &mut Collector<'_>) {
+    let Ok(manifest) = serde_json::from_str::<Value>(&view.text) else {
+        return;
+    };
+    let Some(scripts) = manifest.get("scripts").and_then(Value::as_object) else {
+        return;
+    };
+    for (name, command) in scripts {
+        let severity = match name.as_str() {
+            "preinstall" | "install" | "postinstall" => Severity::High,
+            "prepare" | "prepublish" => Severity::Low,
+            _ => continue,
+        };
+        let command = command.as_str().unwrap_or_default();
+        let at = view.text.find(&format!("\"{name}\"")).unwrap_or(0);
+        let span = at..at + name.len();
+        let message = format!(
+            "npm runs the `{name}` script by itself: {}",
+            crate::scan::evidence::escape(command, 80)
+        );
+        log.at(
+            &EXEC_DECL,
+            view,
+            span,
+            Weight(severity, Confidence::High),
+            message,
+        );
+    }
+}
+
+fn settings_hooks(view: &View<'_>, log: &mut Collector<'_>) {
+    if let Some(at) = view.text.find("\"hooks\"") {
+        let weight = Weight(Severity::High, Confidence::High);
+        let message = "Settings that make a host run commands by itself";
+        log.at(&EXEC_DECL, view, at..at + 7, weight, message);
+    }
+}
+
+/// Bytecode runs in place of its source; without one nobody can read it.
+fn bytecode(view: &View<'_>, subject: &Subject<'_>, log: &mut Collector<'_>) {
+    let stem = view.name().split('.').next().unwrap_or_default();
+    let folder = view.path.strip_suffix(view.name()).unwrap_or_default();
+    let folder = folder.strip_suffix("__pycache__/").unwrap_or(folder);
+    let source = format!("{folder}{stem}.py");
+    let (severity, message) = match subject.files.iter().any(|file| file.path == source) {
+        true => (
+            Severity::Low,
+            "Compiled Python, which may differ from the source beside it",
+        ),
+        false => (Severity::High, "Compiled Python without its source"),
+    };
+    log.whole(
+        &EXEC_DECL,
+        view.path,
+        Weight(severity, Confidence::High),
+        view.path,
+        message,
+    );
+}

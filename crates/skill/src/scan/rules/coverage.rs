@@ -1,0 +1,32 @@
+//! What the scan did not look at, as findings of their own, so that every
+//! renderer shows them.
+
+use crate::scan::evidence;
+use crate::scan::finding::{Confidence, Finding, Severity};
+use crate::scan::report::Gap;
+use crate::scan::rule::Rule;
+
+pub(crate) static COVERAGE: Rule = Rule {
+    id: "COVERAGE",
+    title: "Not looked at",
+    description: "A file, or a part of one, could not be analysed, or a limit was reached. The \
+                  report is partial: no finding there does not mean nothing is there.",
+    severity: Severity::Info,
+    help: "Look at the named file by other means, or ship its source instead.",
+    hostile: false,
+};
+
+pub(crate) fn finding(gap: &Gap) -> Finding {
+    let file = gap.file.clone().unwrap_or_default();
+    Finding {
+        rule: COVERAGE.id,
+        severity: COVERAGE.severity,
+        confidence: Confidence::High,
+        fingerprint: evidence::fingerprint([COVERAGE.id, &file, &gap.detail]),
+        file,
+        place: None,
+        evidence: gap.detail.clone(),
+        message: "This was not fully looked at".to_owned(),
+        remedy: COVERAGE.help,
+    }
+}

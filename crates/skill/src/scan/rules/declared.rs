@@ -1,0 +1,93 @@
+//! Commands that a host would run by itself when it loads the skill.
+
+use crate::scan::collector::Collector;
+use crate::scan::finding::{Confidence, Severity, Weight};
+use crate::scan::layout::{Role, Roles};
+use crate::scan::pattern::Pattern;
+use crate::scan::rule::Rule;
+use crate::scan::subject::Subject;
+use crate::scan::weigh::Hit;
+
+pub(crate) static EXEC_DECL: Rule = Rule {
+    id: "EXEC-DECL",
+    title: "Declares code that runs by itself",
+    description: "Hooks in the frontmatter, commands that are replaced by their output when the \
+                  body is read, install scripts, test set-up and similar files run without anyone \
+                  asking for them, on the host rather than in a sandbox.",
+    severity: Severity::High,
+    help: "Let the model call a script when it is needed instead of having a host run it.",
+    hostile: false,
+};
+
+pub(crate) const PATTERNS: &[Pattern] = &[
+    Pattern::new(
+        &EXEC_DECL,
+        "A command that some hosts run while reading the skill",
+        &["!`"],
+        r"(?:^|[\s:(\[>|*])!`[^`\n]+`",
+    )
+    .on(Roles(Role::Prose as u8))
+    .weight(Severity::High, Confidence::Medium)
+    .weigh(reading)
+    .example("SKILL.md", "State: !`./collect.sh`"),
+    Pattern::new(
+        &EXEC_DECL,
+        "A code block that some hosts run while reading the skill",
+        &["```!", "~~~!"],
+        r"^[ \t]*(?:```+|~~~+)!",
+    )
+    .on(Roles(Role::Block as u8))
+    .weight(Severity::High, Confidence::High)
+    .example("SKILL.md", "```!\n./collect.sh\n```"),
+];
+
+/// Commands that only look at the working folder are one step milder.
+fn reading(hit: &Hit<'_>) -> Option<Weight> {
+    const LOOKING: &[&str] = &[
+        "git status",
+        "git diff",
+        "git log",
+        "git branch",
+        "git rev-parse",
+        "git remote",
+        "git show",
+        "git config --get",
+        "git ls-files",
+        "gh pr view",
+        "gh pr diff",
+        "gh pr list",
+        "gh issue",
+        "gh repo view",
+        "ls",
+        "pwd",
+        "date",
+        "find ",
+        "cat ",
+        "head ",
+        "which ",
+        "wc ",
+        "node --version",
+        "test -",
+    ];
+    let text = hit.text();
+    let command = text.split_once('`').map_or("", |(_, rest)| rest.trim());
+    let chained = command.contains(['$', ';', '>']) && !command.contains("2>");
+    let looks = LOOKING.iter().any(|start| command.starts_with(start));
+    if looks && !chained && !command.contains("curl") {
+        return Some(Weight(Severity::Low, Confidence::Medium));
+    }
+    // One word in backticks after an exclamation mark is most often typography.
+    if !command.trim_end_matches('`').contains([' ', '/']) {
+        return Some(Weight(Severity::Low, Confidence::Low));
+    }
+    Some(hit.weight)
+}
+
+/// Looks at the keys of the frontmatter.
+pub(crate) fn check(subject: &Subject<'_>, log: &mut Collector<'_>) {
+    if subject.frontmatter_keys.contains(&"hooks") {
+        let weight = Weight(Severity::High, Confidence::High);
+        let message = "The frontmatter declares hooks, which are commands for the host to run";
+        log.whole(&EXEC_DECL, subject.skill_file, weight, "hooks:", message);
+    }
+}

@@ -1,0 +1,79 @@
+//! Words that mix scripts to look like another word.
+
+use super::unicode::UNI_HIDDEN;
+use crate::scan::collector::Collector;
+use crate::scan::finding::{Confidence, Severity, Weight};
+use crate::scan::subject::Subject;
+use crate::scan::view::View;
+
+/// Cyrillic and Greek letters that look like Latin ones.
+const LOOKALIKES: &str = "аеорсухіјѕһԁԛԝАВЕКМНОРСТХУІЈЅοΑΒΕΖΗΙΚΜΝΟΡΤΥΧ";
+
+/// Looks for disguised words in a file's path and text.
+pub(crate) fn check(view: &View<'_>, log: &mut Collector<'_>) {
+    if disguised_words(view.path).next().is_some() {
+        let weight = Weight(Severity::High, Confidence::High);
+        let message = "The file's name mixes look-alike letters of several scripts";
+        log.whole(&UNI_HIDDEN, view.path, weight, view.path, message);
+    }
+    if view.text.is_ascii() {
+        return;
+    }
+    for (start, word) in disguised_words(&view.text) {
+        let weight = Weight(Severity::Medium, Confidence::Medium);
+        let message = "A word mixes Latin with look-alike letters of another script";
+        log.at(
+            &UNI_HIDDEN,
+            view,
+            start..start + word.len(),
+            weight,
+            message,
+        );
+    }
+}
+
+/// Looks for a disguised skill name.
+pub(crate) fn check_name(subject: &Subject<'_>, log: &mut Collector<'_>) {
+    let Some(name) = subject.name else { return };
+    let all_alike =
+        !name.is_ascii() && name.chars().all(|c| c.is_ascii() || LOOKALIKES.contains(c));
+    if all_alike || disguised_words(name).next().is_some() {
+        let weight = Weight(Severity::High, Confidence::High);
+        let message = "The skill's name uses look-alike letters of another script";
+        log.whole(
+            &UNI_HIDDEN,
+            subject.skill_file,
+            weight,
+            &spelled(name),
+            message,
+        );
+    }
+}
+
+/// Words with Latin letters whose other letters all only look Latin.
+fn disguised_words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut next = 0;
+    text.split_inclusive(|c: char| !c.is_alphabetic())
+        .map(move |piece| {
+            let start = next;
+            next += piece.len();
+            (start, piece.trim_end_matches(|c: char| !c.is_alphabetic()))
+        })
+        .filter(|(_, word)| !word.is_ascii() && is_disguised(word))
+}
+
+fn is_disguised(word: &str) -> bool {
+    let latin = word.chars().filter(char::is_ascii_alphabetic).count();
+    let foreign = word.chars().filter(|c| !c.is_ascii());
+    latin >= 2 && foreign.clone().count() > 0 && foreign.clone().all(|c| LOOKALIKES.contains(c))
+}
+
+/// The name with its foreign letters written as code points: on paper the two
+/// names look the same.
+fn spelled(name: &str) -> String {
+    let letter = |c: char| match c.is_ascii() {
+        true => c.to_string(),
+        false => format!("{c}(U+{:04X})", u32::from(c)),
+    };
+    name.chars().map(letter).collect()
+}

@@ -1,0 +1,141 @@
+//! What is looked for: one file per family of rules.
+//!
+//! A family owns the definitions of its rules, the patterns that the engine
+//! looks for on their behalf, and the checks that need more than a pattern.
+
+use super::collector::Collector;
+use super::layout::{Lang, Role};
+use super::pattern::Pattern;
+use super::rule::Rule;
+use super::subject::Subject;
+use super::view::{Kind, View};
+
+mod active;
+mod autorun;
+mod code;
+pub(crate) mod coverage;
+pub(crate) mod credentials;
+mod declared;
+mod dependencies;
+mod dependency_names;
+mod description;
+mod fetch;
+mod files;
+mod hidden;
+mod homoglyph;
+mod impersonation;
+mod injection;
+mod money;
+mod persistence;
+mod privilege;
+pub(crate) mod secrets;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod unicode;
+mod urls;
+
+/// Every rule, by family. A rule that is not listed here does not exist.
+pub static RULES: &[&Rule] = &[
+    &unicode::UNI_TAG,
+    &unicode::UNI_HIDDEN,
+    &injection::INJ_OVERRIDE,
+    &injection::INJ_MODE,
+    &injection::INJ_POLICY,
+    &injection::INJ_REVEAL,
+    &injection::INJ_CONCEAL,
+    &hidden::INJ_HIDDEN,
+    &fetch::EXEC_FETCH,
+    &declared::EXEC_DECL,
+    &urls::URL_SUSP,
+    &credentials::EXF_CRED,
+    &secrets::SECRET,
+    &secrets::SECRET_FLOW,
+    &code::CODE_DANGER,
+    &persistence::PERSIST,
+    &privilege::PRIV,
+    &dependencies::DEP,
+    &files::FILE_MAGIC,
+    &files::FILE_BIN,
+    &files::FILE_HIDDEN,
+    &files::ARCH_NESTED,
+    &active::FILE_ACTIVE,
+    &tools::TOOL_MISMATCH,
+    &description::TRIG_BROAD,
+    &description::TRIG_BAIT,
+    &impersonation::IMPERSONATE,
+    &money::FIN,
+    &coverage::COVERAGE,
+];
+
+/// The rule with this identifier.
+pub(crate) fn find(id: &str) -> Option<&'static Rule> {
+    RULES.iter().copied().find(|rule| rule.id == id)
+}
+
+/// The patterns of all families.
+pub(crate) fn patterns() -> impl Iterator<Item = &'static Pattern> {
+    [
+        injection::PATTERNS,
+        hidden::PATTERNS,
+        fetch::PATTERNS,
+        declared::PATTERNS,
+        urls::PATTERNS,
+        credentials::PATTERNS,
+        secrets::PATTERNS,
+        code::PATTERNS,
+        persistence::PATTERNS,
+        privilege::PATTERNS,
+        dependencies::PATTERNS,
+        money::PATTERNS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The checks on one file that are no patterns.
+pub(super) fn check_file(view: &View<'_>, subject: &Subject<'_>, log: &mut Collector<'_>) {
+    unicode::check(view, log);
+    homoglyph::check(view, log);
+    hidden::check(view, log);
+    autorun::check(view, subject, log);
+    dependencies::check(view, log);
+    files::check(view, log);
+    active::check(view, log);
+}
+
+/// The checks on the skill as a whole.
+pub(super) fn check_skill(subject: &Subject<'_>, facts: &Facts, log: &mut Collector<'_>) {
+    declared::check(subject, log);
+    tools::check(subject, facts, log);
+    description::check(subject, log);
+    impersonation::check(subject, log);
+    homoglyph::check_name(subject, log);
+}
+
+/// What the files of a skill show about its needs.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    /// The first script, if there is one.
+    pub(crate) script: Option<String>,
+    /// The first script that talks to the network.
+    pub(crate) network: Option<String>,
+    /// Whether a Markdown file shows shell commands.
+    pub(crate) commands: bool,
+}
+
+impl Facts {
+    pub(super) fn learn(&mut self, view: &View<'_>) {
+        if view.is_script() {
+            self.script.get_or_insert_with(|| view.path.to_owned());
+            if view.sends() {
+                self.network.get_or_insert_with(|| view.path.to_owned());
+            }
+        }
+        if view.kind == Kind::Markdown {
+            let end = view.text.len();
+            let shell = |(start, _): (usize, usize)| view.layout.at(start).lang == Lang::Shell;
+            self.commands |= view.layout.spans(Role::Block, end).any(shell);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! A scan from end to end.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use super::collector::Collector;
+use super::engine::{Engine, Found};
+use super::evidence;
+use super::limits::ScanLimits;
+use super::report::{GapReason, Report};
+use super::rules;
+use super::subject::{Subject, SubjectFile};
+use super::view::View;
+
+/// Why the scanner's own tables cannot be compiled: a mistake in this crate,
+/// never in what is scanned.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScannerError {
+    /// A pattern is no regular expression.
+    #[error("rule {rule}: `{regex}` is not a regular expression: {source}")]
+    Pattern {
+        /// The rule it belongs to.
+        rule: &'static str,
+        /// The pattern.
+        regex: &'static str,
+        /// What is wrong with it.
+        source: Box<regex::Error>,
+    },
+    /// The anchors make no automaton.
+    #[error("the anchors of the scanner's patterns cannot be compiled: {reason}")]
+    Anchors {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl ScannerError {
+    /// Stable identifier of the error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ScannerError::Pattern { .. } => "scanner-pattern",
+            ScannerError::Anchors { .. } => "scanner-anchors",
+        }
+    }
+}
+
+/// The compiled rules; make one and keep it.
+pub struct Scanner {
+    engine: Engine,
+}
+
+/// Scans with the built-in rules, compiled once per process.
+pub fn scan(subject: &Subject<'_>, limits: &ScanLimits) -> Report {
+    #[expect(
+        clippy::expect_used,
+        reason = "the tables are constants, and a test compiles them"
+    )]
+    static SCANNER: LazyLock<Scanner> =
+        LazyLock::new(|| Scanner::new().expect("the built-in rules compile"));
+    SCANNER.scan(subject, limits)
+}
+
+impl Scanner {
+    /// Compiles the built-in rules.
+    pub fn new() -> Result<Scanner, ScannerError> {
+        let engine = Engine::new(rules::patterns().collect())?;
+        Ok(Scanner { engine })
+    }
+
+    /// Looks at a skill and says what there is.
+    pub fn scan(&self, subject: &Subject<'_>, limits: &ScanLimits) -> Report {
+        let mut log = Collector::new(limits);
+        let mut facts = rules::Facts::default();
+        let (mut bytes, mut work) = (limits.total_bytes, limits.work_bytes);
+        let mut files = subject.files.clone();
+        files.sort_by_key(|file| file.path);
+        for file in &files {
+            let Some(part) = within(*file, limits, &mut bytes, &mut log) else {
+                continue;
+            };
+            let mut view = View::open(part, &mut log);
+            let found = self
+                .engine
+                .find(&view, limits.per_rule, &mut work, &mut log);
+            self.keep(&mut view, found, &mut log);
+            rules::check_file(&view, subject, &mut log);
+            facts.learn(&view);
+        }
+        rules::check_skill(subject, &facts, &mut log);
+        log.finish()
+    }
+
+    /// Logs what the patterns found: of several hits of one rule on one line
+    /// only the worst, and of secrets every one, but none in the clear.
+    fn keep(&self, view: &mut View<'_>, found: Vec<Found>, log: &mut Collector<'_>) {
+        let mut worst: BTreeMap<(&str, usize), Found> = BTreeMap::new();
+        let mut secrets = Vec::new();
+        for found in found {
+            let Some(pattern) = self.engine.pattern(found.pattern) else {
+                continue;
+            };
+            if pattern.rule == &rules::secrets::SECRET {
+                secrets.push(found);
+                continue;
+            }
+            let line = view.place(found.span.clone()).line;
+            worst
+                .entry((pattern.rule.id, line))
+                .and_modify(|kept| {
+                    if outweighs(&found, kept) {
+                        *kept = found.clone();
+                    }
+                })
+                .or_insert(found);
+        }
+        let secrets = rules::secrets::merge(&view.text, secrets);
+        view.masks = secrets.iter().map(|found| found.span.clone()).collect();
+        for Found {
+            pattern,
+            span,
+            weight,
+        } in secrets
+        {
+            if let Some(pattern) = self.engine.pattern(pattern) {
+                let shown = evidence::redact(view.text.get(span.clone()).unwrap_or_default());
+                log.told(pattern.rule, view, span, weight, &shown, pattern.message);
+            }
+        }
+        for found in worst.into_values() {
+            if let Some(pattern) = self.engine.pattern(found.pattern) {
+                log.at(
+                    pattern.rule,
+                    view,
+                    found.span,
+                    found.weight,
+                    pattern.message,
+                );
+            }
+        }
+    }
+}
+
+fn outweighs(new: &Found, old: &Found) -> bool {
+    (new.weight.0, new.weight.1) > (old.weight.0, old.weight.1)
+}
+
+/// The part of a file that the limits allow to look at.
+fn within<'a>(
+    file: SubjectFile<'a>,
+    limits: &ScanLimits,
+    left: &mut usize,
+    log: &mut Collector<'_>,
+) -> Option<SubjectFile<'a>> {
+    let (length, allowed) = (file.data.len(), limits.file_bytes.min(*left));
+    if length > allowed {
+        let reason = match allowed == *left {
+            true => GapReason::TotalTooLong,
+            false => GapReason::FileTooLong,
+        };
+        let detail = format!("{allowed} of {length} bytes were looked at");
+        log.gap(Some(file.path), reason, detail);
+    }
+    let seen = length.min(allowed);
+    *left -= seen;
+    if seen == 0 && length > 0 {
+        return None;
+    }
+    let data = file.data.get(..seen)?;
+    Some(SubjectFile { data, ..file })
+}

@@ -1,0 +1,192 @@
+//! Context: when the same words weigh more, less, or nothing.
+
+use std::ops::Range;
+
+use super::evidence::line_start;
+use super::finding::{Confidence, Severity, Weight};
+use super::layout::{Area, Role};
+use super::view::View;
+
+/// A match before it is weighed.
+pub(crate) struct Hit<'v> {
+    pub(crate) view: &'v View<'v>,
+    pub(crate) span: Range<usize>,
+    pub(crate) area: Area,
+    pub(crate) weight: Weight,
+}
+
+/// How far a hit's own line is read on either side of it.
+const REACH: usize = 300;
+
+impl Hit<'_> {
+    /// The matched text.
+    pub(crate) fn text(&self) -> &str {
+        self.view.text.get(self.span.clone()).unwrap_or_default()
+    }
+
+    /// The line up to the match.
+    pub(crate) fn before(&self) -> &str {
+        let start = line_start(&self.view.text, self.span.start, REACH);
+        self.view
+            .text
+            .get(start..self.span.start)
+            .unwrap_or_default()
+    }
+
+    /// The line from the end of the match.
+    pub(crate) fn after(&self) -> &str {
+        let end = self.view.text.floor_char_boundary(self.span.end + REACH);
+        let rest = self.view.text.get(self.span.end..end).unwrap_or_default();
+        rest.split('\n').next().unwrap_or_default()
+    }
+
+    /// The text within `reach` bytes on both sides, lines or not.
+    pub(crate) fn around(&self, reach: usize) -> &str {
+        let start = self
+            .view
+            .text
+            .floor_char_boundary(self.span.start.saturating_sub(reach));
+        let end = self.view.text.floor_char_boundary(self.span.end + reach);
+        self.view.text.get(start..end).unwrap_or_default()
+    }
+
+    /// Whether one of the words stands on the match's line, but outside it.
+    pub(crate) fn beside(&self, words: &[&str]) -> bool {
+        let line = format!("{}\n{}", self.before(), self.after()).to_ascii_lowercase();
+        words.iter().any(|word| line.contains(word))
+    }
+
+    /// Whether the match is between quotes or backticks on its line.
+    pub(crate) fn quoted(&self) -> bool {
+        let marks = ['"', '\'', '`', '“', '”', '‘', '’', '«', '»'];
+        let opened = self.before().trim_end().ends_with(marks);
+        let closed = self
+            .after()
+            .trim_start_matches(['.', '!', ',', '…'])
+            .starts_with(marks);
+        opened && closed || self.before().contains('"') && self.after().contains('"')
+    }
+}
+
+/// The pattern's own weight, wherever it is.
+pub(crate) fn as_is(hit: &Hit<'_>) -> Option<Weight> {
+    Some(hit.weight)
+}
+
+/// Code counts in scripts; in a code block it is one step milder, and words
+/// about it are hardly more than a mention.
+pub(crate) fn code(hit: &Hit<'_>) -> Option<Weight> {
+    let Weight(severity, confidence) = hit.weight;
+    Some(match hit.area.role {
+        Role::Script => hit.weight,
+        Role::Block => Weight(severity.lower(), confidence),
+        _ => Weight(severity.lower().lower(), Confidence::Low),
+    })
+}
+
+/// A command a model may copy: a code block counts like a script, prose one
+/// step less, and a warning against it least.
+pub(crate) fn command(hit: &Hit<'_>) -> Option<Weight> {
+    let Weight(severity, confidence) = hit.weight;
+    if warned_against(hit) {
+        return Some(Weight(severity.lower().lower(), Confidence::Low));
+    }
+    Some(match hit.area.role {
+        Role::Script | Role::Block => hit.weight,
+        Role::Hidden => Weight(severity, Confidence::High),
+        Role::Comment => Weight(severity.lower().lower(), Confidence::Low),
+        _ => Weight(severity.lower(), confidence.min(Confidence::Medium)),
+    })
+}
+
+/// Words meant for a model. In hidden text there is no excuse for them; quoted,
+/// or beside talk of attacks, they are most likely a lesson about them.
+pub(crate) fn words(hit: &Hit<'_>) -> Option<Weight> {
+    let Weight(severity, confidence) = hit.weight;
+    if hit.area.role == Role::Hidden {
+        return Some(Weight(severity, Confidence::High));
+    }
+    if mentioned(hit) {
+        return Some(Weight(
+            severity.lower().min(Severity::Medium),
+            Confidence::Low,
+        ));
+    }
+    Some(match hit.area.role {
+        Role::Prose | Role::Header => Weight(severity, confidence),
+        _ => Weight(severity.lower(), Confidence::Low),
+    })
+}
+
+/// Whether the line talks about the words rather than saying them.
+pub(crate) fn mentioned(hit: &Hit<'_>) -> bool {
+    const ABOUT: &[&str] = &[
+        "example",
+        "e.g",
+        "such as",
+        "detect",
+        "attack",
+        "inject",
+        "jailbreak",
+        "malicious",
+        "adversar",
+        "attempt",
+        "red team",
+        "red flag",
+        "threat",
+        "phrase",
+        "flag ",
+        "block ",
+        "refuse",
+        "suspicious",
+        "untrusted",
+        "exploit",
+        "vulnerab",
+        "social engineering",
+        "payload",
+        "scan for",
+        "look for",
+        "watch for",
+        "check for",
+        "reject",
+        "never obey",
+        "bad:",
+        "wrong:",
+        "anti-pattern",
+        "❌",
+        "🚫",
+        "grep",
+        "regex",
+        "defen",
+    ];
+    hit.quoted() || hit.beside(ABOUT) || warned_against(hit)
+}
+
+/// Whether the line forbids what it names.
+pub(crate) fn warned_against(hit: &Hit<'_>) -> bool {
+    const AGAINST: &[&str] = &[
+        "never ",
+        "don't ",
+        "do not ",
+        "avoid ",
+        "must not ",
+        "should not ",
+        "shouldn't ",
+        "not allowed",
+        "forbidden",
+        "prohibited",
+        "❌",
+        "🚫",
+        "dangerous",
+        "instead of ",
+        "rather than ",
+        "unsafe",
+        "insecure",
+        "bad:",
+        "refuse",
+        "blocked",
+        "reject",
+    ];
+    let before = hit.before().to_ascii_lowercase();
+    AGAINST.iter().any(|word| before.contains(word))
+}
