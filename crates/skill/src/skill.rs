@@ -90,6 +90,8 @@ pub struct Loaded {
     pub skill: Option<Skill>,
     /// Everything that deviates, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
+    /// The text of the SKILL.md, in which the diagnostics' places count.
+    pub source: Option<Source>,
 }
 
 impl Loaded {
@@ -106,6 +108,7 @@ impl Loaded {
         Loaded {
             skill: None,
             diagnostics: vec![diagnostic],
+            source: None,
         }
     }
 }
@@ -141,7 +144,7 @@ impl Skill {
         match options.profile {
             Profile::Lenient => {}
             Profile::Strict => {
-                hold_to_the_standard(&mut diagnostics, source, &file, &options.limits)
+                hold_to_the_standard(&mut diagnostics, &source, &file, &options.limits);
             }
             Profile::Upload => {
                 if let (Some(skill), Some(frontmatter)) = (&skill, &frontmatter) {
@@ -150,7 +153,11 @@ impl Skill {
             }
         }
         diagnostics.sort_by_key(|d| d.place.map_or(0, |place| place.start));
-        Loaded { skill, diagnostics }
+        Loaded {
+            skill,
+            diagnostics,
+            source: Some(source),
+        }
     }
 
     /// A skill given as text, without files: it may not declare tools.
@@ -192,7 +199,7 @@ fn file_notes(bundle: &Bundle) -> Vec<Diagnostic> {
 /// anything the lenient one does not know of.
 fn hold_to_the_standard(
     diagnostics: &mut Vec<Diagnostic>,
-    source: Source,
+    source: &Source,
     file: &str,
     limits: &Limits,
 ) {
@@ -202,7 +209,7 @@ fn hold_to_the_standard(
         }
     }
     let known = diagnostics.iter().any(|d| d.severity == Severity::Error);
-    if let (false, Err(error)) = (known, Frontmatter::strict(source, limits)) {
+    if let (false, Err(error)) = (known, Frontmatter::strict(source.clone(), limits)) {
         let mut diagnostic = rules::YAML_STRICT.in_file(file, error.to_string());
         diagnostic.severity = Severity::Error;
         diagnostics.push(diagnostic);

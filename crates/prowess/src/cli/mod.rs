@@ -9,6 +9,7 @@ mod output;
 mod progress;
 mod reference;
 mod skill;
+mod snippet;
 
 use std::ffi::OsString;
 use std::path::Path;

@@ -21,6 +21,7 @@
 //! was found but not listed, makes the coverage [`Coverage::Partial`] with the
 //! reasons, and a partial report is never a [`Status::Pass`].
 
+mod adapt;
 mod collector;
 mod engine;
 mod evidence;

@@ -1,0 +1,38 @@
+//! `prowess skill explain [CODE]`
+
+use prowess_skill::rules::{self, Rule};
+
+use crate::cli::output::{self, DIM, STRONG};
+use crate::cli::Exit;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A code from a message, such as name-mismatch; all rules when left out
+    code: Option<String>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let Some(code) = &args.code else {
+        let lines: String = rules::ALL.iter().map(|rule| line(rule)).collect();
+        output::out(&lines)?;
+        return Ok(Exit::Ok);
+    };
+    let Some(rule) = rules::find(code) else {
+        anyhow::bail!("there is no rule `{code}`; `prowess skill explain` lists them");
+    };
+    let severity = format!("{:?}", rule.severity).to_lowercase();
+    let strict = if rule.strict {
+        "an error with --strict, as for the reference validator"
+    } else {
+        "not known to the reference validator"
+    };
+    output::out(&format!(
+        "{STRONG}{}{STRONG:#}\n  {}\n\n  {}\n\n  Weight: {severity}; {strict}.\n",
+        rule.code, rule.title, rule.fix
+    ))?;
+    Ok(Exit::Ok)
+}
+
+fn line(rule: &Rule) -> String {
+    format!("{STRONG}{:<24}{STRONG:#} {DIM}{:<8}{DIM:#} {}\n", rule.code, format!("{:?}", rule.severity).to_lowercase(), rule.title)
+}

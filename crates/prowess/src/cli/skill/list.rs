@@ -1,0 +1,151 @@
+//! `prowess skill list PATH…`
+
+use std::path::PathBuf;
+
+use comfy_table::{ContentArrangement, Table, presets};
+use prowess_skill::Limits;
+use prowess_source::catalogue::Entry;
+use prowess_source::{Bounds, Catalogue, Labelled};
+
+use crate::cli::output::{self, count, size};
+use crate::cli::{Exit, shown};
+
+/// List the skills of folders and archives.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Folders of skills or archives; write LABEL=PATH to give one a label.
+    /// When two hold a skill of the same name, the later one counts
+    #[arg(value_name = "PATH", default_value = ".")]
+    paths: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let sources: Vec<_> = args.paths.iter().map(|text| labelled(text)).collect();
+    let catalogue = Catalogue::load(&sources, &Bounds::default(), &Limits::default());
+    if args.json {
+        output::json(&json(&catalogue))?;
+    } else {
+        if !catalogue.entries.is_empty() {
+            output::out(&format!("{}\n", table(&catalogue, &sources)))?;
+        }
+        remarks(&catalogue);
+    }
+    Ok(match (catalogue.unreadable.len(), catalogue.refused.len()) {
+        (0, 0) => Exit::Ok,
+        (0, _) => Exit::Problems,
+        _ => Exit::Unreadable,
+    })
+}
+
+/// `LABEL=PATH`, unless the whole text is a path.
+fn labelled(text: &str) -> Labelled {
+    match text.split_once('=') {
+        Some((label, path)) if !PathBuf::from(text).exists() => Labelled {
+            path: path.into(),
+            label: Some(label.to_owned()),
+        },
+        _ => Labelled {
+            path: text.into(),
+            label: None,
+        },
+    }
+}
+
+fn table(catalogue: &Catalogue, sources: &[Labelled]) -> Table {
+    let with_labels = sources.iter().any(|source| source.label.is_some());
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    let mut header = vec!["NAME", "VERSION", "TOOLS", "FILES", "SIZE", "DESCRIPTION"];
+    if with_labels {
+        header.insert(1, "LABEL");
+    }
+    table.set_header(header);
+    for (name, entry) in &catalogue.entries {
+        let mut row = vec![
+            name.clone(),
+            entry.skill.version.clone().unwrap_or_else(|| "-".into()),
+            tools(entry),
+            entry.skill.bundle.len().to_string(),
+            size(entry.skill.bundle.total_bytes()),
+            first_line(&entry.skill.description),
+        ];
+        if with_labels {
+            row.insert(1, entry.label.clone().unwrap_or_default());
+        }
+        table.add_row(row);
+    }
+    table
+}
+
+/// Declared tools, and a `+` for those that a tools.py adds when loaded.
+fn tools(entry: &Entry) -> String {
+    let more = if entry.skill.python_tools { "+" } else { "" };
+    format!("{}{more}", entry.skill.tools.len())
+}
+
+fn first_line(text: &str) -> String {
+    const SHOWN: usize = 72;
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(SHOWN) {
+        Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default().trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+fn remarks(catalogue: &Catalogue) {
+    for shadowed in &catalogue.shadowed {
+        output::remark(&format!(
+            "{}: {} is hidden by {}",
+            shadowed.name,
+            shown(&shadowed.hidden),
+            shown(&shadowed.by)
+        ));
+    }
+    for (origin, diagnostics) in &catalogue.refused {
+        let why = diagnostics.iter().max_by_key(|d| d.severity).map(|d| d.message.as_str());
+        let why = why.and_then(|message| message.lines().next()).unwrap_or("not a skill");
+        output::error(&format!("{}: {why}", shown(origin.path())));
+    }
+    for error in &catalogue.unreadable {
+        output::error(&error.to_string());
+    }
+    let skills = count(catalogue.entries.len(), "skill");
+    let cut = if catalogue.cut_short { "; the search ended early" } else { "" };
+    output::remark(&format!("{skills}{cut}"));
+}
+
+fn json(catalogue: &Catalogue) -> serde_json::Value {
+    let skills = catalogue.entries.values().map(|entry| {
+        serde_json::json!({
+            "name": entry.skill.name,
+            "label": entry.label,
+            "path": shown(entry.origin.path()),
+            "description": entry.skill.description,
+            "version": entry.skill.version,
+            "tools": entry.skill.tools.iter().map(|tool| &tool.name).collect::<Vec<_>>(),
+            "python_tools": entry.skill.python_tools,
+            "files": entry.skill.bundle.len(),
+            "size": entry.skill.bundle.total_bytes(),
+            "digest": entry.skill.manifest.digest(),
+        })
+    });
+    let shadowed = catalogue.shadowed.iter().map(|s| {
+        serde_json::json!({ "name": s.name, "hidden": shown(&s.hidden), "by": shown(&s.by) })
+    });
+    let refused = catalogue.refused.iter().map(|(origin, diagnostics)| {
+        serde_json::json!({ "path": shown(origin.path()), "diagnostics": diagnostics })
+    });
+    let unreadable = catalogue.unreadable.iter().map(|error| {
+        serde_json::json!({ "code": error.code(), "message": error.to_string() })
+    });
+    serde_json::json!({
+        "skills": skills.collect::<Vec<_>>(),
+        "shadowed": shadowed.collect::<Vec<_>>(),
+        "refused": refused.collect::<Vec<_>>(),
+        "unreadable": unreadable.collect::<Vec<_>>(),
+        "cut_short": catalogue.cut_short,
+    })
+}

@@ -1,0 +1,85 @@
+//! `prowess skill new NAME`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use prowess_skill::upload::is_portable_name;
+
+use crate::cli::output;
+use crate::cli::{Exit, shown};
+
+/// Start a new skill.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The skill's name: a-z, 0-9 and single hyphens inside
+    name: String,
+    /// The folder to make it in
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    r#in: PathBuf,
+    /// What the skill does and when to use it
+    #[arg(short, long)]
+    description: Option<String>,
+    /// Add a script and declare it as a tool
+    #[arg(long)]
+    tool: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if !is_portable_name(&args.name) {
+        anyhow::bail!(
+            "`{}` cannot be a skill's name: use a-z, 0-9 and single hyphens inside, at most 64",
+            args.name
+        );
+    }
+    let folder = args.r#in.join(&args.name);
+    make_folder(&folder)?;
+    write(&folder.join("SKILL.md"), &skill_md(args))?;
+    if args.tool {
+        std::fs::create_dir(folder.join("scripts")).context("scripts/ cannot be made")?;
+        write(&folder.join("scripts/greet.py"), SCRIPT)?;
+    }
+    output::out(&format!("{}\n", shown(&folder)))?;
+    output::remark(&format!("Next: prowess skill validate {}", shown(&folder)));
+    Ok(Exit::Ok)
+}
+
+fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    if folder.exists() {
+        anyhow::bail!("{} exists already", shown(folder));
+    }
+    std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", shown(folder)))
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(file, text).with_context(|| format!("{} cannot be written", shown(file)))
+}
+
+fn skill_md(args: &Args) -> String {
+    let description = args.description.as_deref().unwrap_or(
+        "Says in a sentence or two what this skill does. Use when the request names the task it is for.",
+    );
+    // Text in double quotes with JSON's escapes is YAML, whatever it holds.
+    let description = serde_json::Value::from(description).to_string();
+    let tools = if args.tool { TOOLS } else { "" };
+    format!(
+        "---\nname: {}\ndescription: {description}\n{tools}---\n\n# {}\n\n## Steps\n\n1. Say what to do first.\n2. Say how to check the result.\n",
+        args.name, args.name
+    )
+}
+
+const TOOLS: &str = "\
+tools:
+  greet:
+    description: Greet someone by name.
+    script: scripts/greet.py
+    args:
+      name: string
+";
+
+const SCRIPT: &str = "\
+\"\"\"Greets someone by name.\"\"\"
+
+import sys
+
+print(f\"Hello, {sys.argv[1]}!\")
+";

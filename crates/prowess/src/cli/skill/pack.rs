@@ -1,0 +1,113 @@
+//! `prowess skill pack PATH`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use prowess_skill::{Digest, Layout, Limits, Profile, Severity, Skill};
+
+use super::inputs;
+use crate::cli::output::{self, count, size};
+use crate::cli::{Exit, shown, snippet};
+
+/// Pack a skill into an archive. The same files give the same bytes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A skill's folder, or an archive to pack anew
+    path: PathBuf,
+    /// Where to write; the ending chooses the format (.zip, .skill, .tar.gz).
+    /// NAME.zip in the current folder when left out
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Put SKILL.md at the archive's root, not in a folder called like the skill
+    #[arg(long)]
+    flat: bool,
+    /// Replace the file if it exists
+    #[arg(short, long)]
+    force: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let origin = inputs::open_one(&args.path)?;
+    let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
+    let errors = loaded.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+    for error in errors {
+        output::remark(&snippet::render(error, origin.path(), loaded.source.as_ref()));
+    }
+    let Some(skill) = loaded.skill.as_ref().filter(|_| loaded.is_valid()) else {
+        return Ok(Exit::Problems);
+    };
+    let file = match &args.output {
+        Some(file) => file.clone(),
+        None => PathBuf::from(format!("{}.zip", file_stem(skill))),
+    };
+    let archive = pack(skill, &file, args.flat)?;
+    write(&file, &archive, args.force)?;
+    report(args, skill, &file, &archive)?;
+    Ok(Exit::Ok)
+}
+
+/// A skill's name is anyone's text: only a portable one becomes a file's name.
+fn file_stem(skill: &Skill) -> &str {
+    if prowess_skill::upload::is_portable_name(&skill.name) {
+        &skill.name
+    } else {
+        "skill"
+    }
+}
+
+fn pack(skill: &Skill, file: &Path, flat: bool) -> anyhow::Result<Vec<u8>> {
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let layout = if flat {
+        Layout::Flat
+    } else {
+        Layout::Wrapped(file_stem(skill))
+    };
+    let ends_in = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
+    if ends_in(&[".zip", ".skill"]) {
+        Ok(skill.bundle.to_zip(layout)?)
+    } else if ends_in(&[".tar.gz", ".tgz"]) {
+        Ok(skill.bundle.to_tar_gz(layout)?)
+    } else {
+        anyhow::bail!("{}: the ending must be .zip, .skill or .tar.gz", shown(file))
+    }
+}
+
+fn write(file: &Path, archive: &[u8], force: bool) -> anyhow::Result<()> {
+    use std::io::Write;
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).truncate(true).create(true);
+    if !force {
+        options.create_new(true);
+    }
+    let opened = options.open(file);
+    let exists = opened.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::AlreadyExists);
+    if exists {
+        anyhow::bail!("{} exists; --force replaces it", shown(file));
+    }
+    let result = opened.and_then(|mut opened| opened.write_all(archive));
+    result.with_context(|| format!("{} cannot be written", shown(file)))
+}
+
+fn report(args: &Args, skill: &Skill, file: &Path, archive: &[u8]) -> anyhow::Result<()> {
+    let digest = Digest::of(archive);
+    if args.json {
+        return output::json(&serde_json::json!({
+            "file": shown(file),
+            "name": skill.name,
+            "files": skill.bundle.len(),
+            "size": archive.len(),
+            "digest": digest,
+            "content_digest": skill.manifest.digest(),
+        }));
+    }
+    output::out(&format!(
+        "{}: {}, {} packed to {}\n{digest}\n",
+        shown(file),
+        count(skill.bundle.len(), "file"),
+        size(skill.bundle.total_bytes()),
+        size(archive.len() as u64),
+    ))
+}

@@ -1,0 +1,210 @@
+//! `prowess skill validate PATH…`
+
+use std::path::PathBuf;
+
+use prowess_skill::sarif;
+use prowess_skill::{Limits, Loaded, Profile, Severity};
+use prowess_source::{Origin, SourceError};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::inputs::{self, Inputs};
+use crate::cli::output::{self, ERROR, GOOD, count};
+use crate::cli::{Exit, progress, shown, snippet};
+
+/// Check skills and explain what is wrong.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Folders of skills, skill folders, archives or Markdown files
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Refuse what the reference validator refuses
+    #[arg(long, conflicts_with = "upload")]
+    strict: bool,
+    /// Refuse what the large hosts refuse on upload
+    #[arg(long)]
+    upload: bool,
+    /// Show notes too, not only warnings and errors
+    #[arg(long)]
+    notes: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Format {
+    /// For people, with the place underlined
+    Text,
+    /// For programs
+    Json,
+    /// For code review tools (SARIF 2.1.0)
+    Sarif,
+}
+
+/// What came of checking one skill.
+struct Checked {
+    origin: Origin,
+    loaded: Result<Loaded, SourceError>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let inputs = inputs::open_all(&args.paths);
+    let checked = check_all(&inputs, args.profile());
+    let summary = Summary::of(&inputs, &checked);
+    match args.format() {
+        Format::Text => print_text(args, &checked, &summary)?,
+        Format::Json => print_json(&checked, &summary)?,
+        Format::Sarif => print_sarif(&checked)?,
+    }
+    Ok(summary.exit())
+}
+
+impl Args {
+    fn profile(&self) -> Profile {
+        match (self.strict, self.upload) {
+            (true, _) => Profile::Strict,
+            (_, true) => Profile::Upload,
+            _ => Profile::Lenient,
+        }
+    }
+
+    fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
+/// Checks on all cores; the order stays that of the inputs.
+fn check_all(inputs: &Inputs, profile: Profile) -> Vec<Checked> {
+    let limits = Limits::default();
+    let bar = progress::bar(inputs.origins.len(), "checking");
+    let check = |origin: &Origin| {
+        let loaded = origin.load(&limits, profile);
+        bar.inc(1);
+        Checked {
+            origin: origin.clone(),
+            loaded,
+        }
+    };
+    let checked = inputs.origins.par_iter().map(check).collect();
+    bar.finish_and_clear();
+    checked
+}
+
+impl Checked {
+    fn is_valid(&self) -> bool {
+        self.loaded.as_ref().is_ok_and(Loaded::is_valid)
+    }
+
+    fn count(&self, severity: Severity) -> usize {
+        let diagnostics = self.loaded.iter().flat_map(|loaded| &loaded.diagnostics);
+        diagnostics.filter(|d| d.severity == severity).count()
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Summary {
+    skills: usize,
+    valid: usize,
+    invalid: usize,
+    unreadable: usize,
+    errors: usize,
+    warnings: usize,
+    notes: usize,
+}
+
+impl Summary {
+    fn of(inputs: &Inputs, checked: &[Checked]) -> Summary {
+        let total = |severity| checked.iter().map(|c| c.count(severity)).sum();
+        let valid = checked.iter().filter(|c| c.is_valid()).count();
+        let failed = |c: &&Checked| matches!(c.loaded, Err(SourceError::Io { .. } | SourceError::NotFound(_)));
+        let unreadable = checked.iter().filter(failed).count();
+        Summary {
+            skills: checked.len(),
+            valid,
+            invalid: checked.len() - valid - unreadable,
+            unreadable: inputs.unreadable.len() + unreadable,
+            errors: total(Severity::Error),
+            warnings: total(Severity::Warning),
+            notes: total(Severity::Note),
+        }
+    }
+
+    fn exit(&self) -> Exit {
+        match (self.unreadable, self.invalid) {
+            (0, 0) => Exit::Ok,
+            (0, _) => Exit::Problems,
+            _ => Exit::Unreadable,
+        }
+    }
+}
+
+fn print_text(args: &Args, checked: &[Checked], summary: &Summary) -> anyhow::Result<()> {
+    let least = if args.notes { Severity::Note } else { Severity::Warning };
+    for one in checked {
+        match &one.loaded {
+            Ok(loaded) => {
+                let found = loaded.diagnostics.iter().filter(|d| d.severity >= least);
+                let snippets: String = found
+                    .map(|d| snippet::render(d, one.origin.path(), loaded.source.as_ref()) + "\n\n")
+                    .collect();
+                output::out(&snippets)?;
+            }
+            Err(error) => output::error(&error.to_string()),
+        }
+    }
+    let style = if summary.exit() == Exit::Ok { GOOD } else { ERROR };
+    let hidden = match summary.notes {
+        notes if notes > 0 && !args.notes => " (--notes shows them)",
+        _ => "",
+    };
+    let unreadable = match summary.unreadable {
+        0 => String::new(),
+        n => format!(", {n} unreadable"),
+    };
+    output::out(&format!(
+        "{style}{}{style:#}: {} valid, {} invalid{unreadable}; {}, {}, {}{hidden}\n",
+        count(summary.skills, "skill"),
+        summary.valid,
+        summary.invalid,
+        count(summary.errors, "error"),
+        count(summary.warnings, "warning"),
+        count(summary.notes, "note"),
+    ))
+}
+
+fn print_json(checked: &[Checked], summary: &Summary) -> anyhow::Result<()> {
+    let skills: Vec<_> = checked.iter().map(skill_json).collect();
+    output::json(&serde_json::json!({ "skills": skills, "summary": summary }))
+}
+
+fn skill_json(checked: &Checked) -> serde_json::Value {
+    let path = shown(checked.origin.path());
+    match &checked.loaded {
+        Ok(loaded) => serde_json::json!({
+            "path": path,
+            "name": loaded.skill.as_ref().map(|skill| &skill.name),
+            "valid": loaded.is_valid(),
+            "diagnostics": loaded.diagnostics,
+        }),
+        Err(error) => serde_json::json!({
+            "path": path,
+            "valid": false,
+            "error": { "code": error.code(), "message": error.to_string() },
+        }),
+    }
+}
+
+fn print_sarif(checked: &[Checked]) -> anyhow::Result<()> {
+    let results = checked.iter().flat_map(|one| match &one.loaded {
+        Ok(loaded) => {
+            let result = |d| sarif::of_diagnostic(d, &snippet::file_uri(one.origin.path(), d));
+            loaded.diagnostics.iter().map(result).collect()
+        }
+        Err(error) => vec![sarif::of_error(error.code(), &error.to_string(), &shown(one.origin.path()))],
+    });
+    output::json(&sarif::validation_log(results.collect()))
+}

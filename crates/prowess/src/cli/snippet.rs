@@ -1,0 +1,50 @@
+//! A diagnostic for people: the line, the place underlined, the fix below.
+
+use std::path::Path;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use prowess_skill::frontmatter::Source;
+use prowess_skill::{Diagnostic, Severity};
+
+/// Renders a diagnostic about a file of the skill at `origin`.
+pub(crate) fn render(diagnostic: &Diagnostic, origin: &Path, source: Option<&Source>) -> String {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    // The reference's messages span several lines; the first is the title.
+    let (title, more) = match diagnostic.message.split_once('\n') {
+        Some((title, more)) => (title, Some(more)),
+        None => (diagnostic.message.as_str(), None),
+    };
+    let uri = file_uri(origin, diagnostic);
+    let mut group = level.primary_title(title).id(diagnostic.code).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
+    match (diagnostic.place, source) {
+        (Some(place), Some(source)) => {
+            let line = source.line_range(place.line);
+            let end = place.end.min(line.end).max(place.start);
+            let annotation = AnnotationKind::Primary.span(place.start..end);
+            group = group.element(Snippet::source(source.text()).path(&uri).annotation(annotation));
+        }
+        _ => group = group.element(annotate_snippets::Origin::path(&uri)),
+    }
+    if let Some(more) = more {
+        group = group.element(Level::NOTE.message(more));
+    }
+    if let Some(fix) = &diagnostic.fix {
+        group = group.element(Level::HELP.message(fix.as_str()));
+    }
+    Renderer::styled().render(&[group])
+}
+
+/// The path of a diagnostic's file: inside an archive it follows a `!`.
+pub(crate) fn file_uri(origin: &Path, diagnostic: &Diagnostic) -> String {
+    if origin.is_dir() {
+        origin.join(&diagnostic.file).display().to_string()
+    } else if origin.extension().is_some_and(|e| e.eq_ignore_ascii_case("md")) {
+        origin.display().to_string()
+    } else {
+        format!("{}!{}", origin.display(), diagnostic.file)
+    }
+}
