@@ -15,11 +15,13 @@
 //! | [`bundle`] | zip, tar.gz and loose files to one checked file table, and back |
 //! | [`diagnostic`] | what is wrong, where, and how to mend it |
 //! | [`scan`] | static security rules over a whole bundle |
+//! | [`sarif`] | results of scan and validation for code hosts and editors |
 
 pub mod bundle;
 pub mod diagnostic;
 pub mod limits;
 pub mod path;
+pub mod sarif;
 pub mod scan;
 
 pub use bundle::{Bundle, BundleError, File};

@@ -98,7 +98,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
 pub(crate) fn has_raw_address(text: &str) -> bool {
     text.split("://")
         .skip(1)
-        .filter_map(|rest| host_number(rest))
+        .filter_map(host_number)
         .any(is_public)
 }
 
