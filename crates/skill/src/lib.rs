@@ -22,6 +22,7 @@
 //! | [`upload`] | rules of the large hosts |
 //! | [`disclose`] | what of a skill a model gets to see, and how much |
 //! | [`scan`] | static security rules over a whole bundle |
+//! | [`sarif`] | results of scan and validation for code hosts and editors |
 
 mod advice;
 pub mod bundle;
@@ -35,6 +36,7 @@ pub mod path;
 mod python;
 pub mod reference;
 pub mod rules;
+pub mod sarif;
 pub mod scan;
 pub mod skill;
 pub mod standard;

@@ -79,8 +79,11 @@ pub struct Options<'a> {
     pub limits: Limits,
     /// How much deviations weigh.
     pub profile: Profile,
-    /// The name of the folder or archive it came from, when the bundle does not know one.
+    /// The name of the folder it came from, which the skill's must match; an
+    /// archive's own top folder goes before it.
     pub folder: Option<&'a str>,
+    /// What to call a skill that has neither a name nor a folder.
+    pub fallback_name: Option<&'a str>,
 }
 
 /// What came of loading a skill.
@@ -285,7 +288,7 @@ impl Loader<'_> {
     fn name(&mut self) -> Option<String> {
         let written = self.reader.get("name").and_then(|entry| entry.value.text());
         let written = written.map(standard::strip).filter(|name| !name.is_empty());
-        let name = written.or(self.folder);
+        let name = written.or(self.folder).or(self.options.fallback_name);
         if name.is_none() {
             let message = "there is no name, and no folder to take one from";
             let mut diagnostic = rules::NAME_MISSING.in_file(self.reader.file, message);

@@ -97,43 +97,18 @@ impl Origin {
     pub fn load(&self, limits: &Limits, profile: Profile) -> Result<Loaded, SourceError> {
         let (bundle, notes) = self.read(limits)?;
         let name = self.name();
+        // Only a folder's name is the skill's own; a file may be called anything.
+        let folder = name
+            .as_deref()
+            .filter(|_| matches!(self, Origin::Folder(_)));
         let options = Options {
             limits: limits.clone(),
             profile,
-            // An archive's own name says nothing about the skill's; a folder inside does.
-            folder: match self {
-                Origin::Archive(_) => None,
-                _ => name.as_deref(),
-            },
+            folder,
+            fallback_name: name.as_deref(),
         };
         let mut loaded = Skill::load(bundle, &options);
-        if loaded.skill.is_none() && matches!(self, Origin::Archive(_)) {
-            loaded = self.load_by_file_name(limits, profile, loaded)?;
-        }
         loaded.diagnostics.extend(notes);
         Ok(loaded)
-    }
-
-    /// A flat archive whose skill has no name is called like the file.
-    fn load_by_file_name(
-        &self,
-        limits: &Limits,
-        profile: Profile,
-        failed: Loaded,
-    ) -> Result<Loaded, SourceError> {
-        let nameless = failed
-            .diagnostics
-            .iter()
-            .any(|d| d.code == rules::NAME_MISSING.code);
-        let Some(name) = self.name().filter(|_| nameless) else {
-            return Ok(failed);
-        };
-        let (bundle, _) = self.read(limits)?;
-        let options = Options {
-            limits: limits.clone(),
-            profile,
-            folder: Some(&name),
-        };
-        Ok(Skill::load(bundle, &options))
     }
 }

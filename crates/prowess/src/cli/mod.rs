@@ -93,6 +93,15 @@ fn run(command: Command) -> anyhow::Result<Exit> {
     }
 }
 
+/// How results say who made them.
+fn sarif_tool() -> prowess_skill::sarif::Tool<'static> {
+    prowess_skill::sarif::Tool {
+        name: "prowess",
+        version: env!("CARGO_PKG_VERSION"),
+        information_uri: env!("CARGO_PKG_REPOSITORY"),
+    }
+}
+
 /// A path for people: as they wrote it.
 fn shown(path: &Path) -> String {
     path.display().to_string()

@@ -78,6 +78,11 @@ mod tests {
     #[test]
     fn sizes_read_well() {
         let shown = [0, 812, 1_400, 65_536, 999_999, 30_000_000, 4_000_000_000].map(size);
-        assert_eq!(shown, ["0 B", "812 B", "1.4 kB", "66 kB", "1000 kB", "30 MB", "4.0 GB"]);
+        assert_eq!(
+            shown,
+            [
+                "0 B", "812 B", "1.4 kB", "66 kB", "1000 kB", "30 MB", "4.0 GB"
+            ]
+        );
     }
 }

@@ -31,7 +31,9 @@ pub(super) fn alias(args: &[OsString]) -> Option<&'static str> {
 
 /// Runs as the reference: only its verbs.
 pub(super) fn main(program: &str, args: &[OsString]) -> anyhow::Result<Exit> {
-    let (verb, paths) = args.split_first().map_or((None, args), |(v, rest)| (v.to_str(), rest));
+    let (verb, paths) = args
+        .split_first()
+        .map_or((None, args), |(v, rest)| (v.to_str(), rest));
     match verb {
         Some("validate") => validate(program, paths),
         Some("read-properties") => read_properties(program, paths),
@@ -45,7 +47,11 @@ pub(super) fn main(program: &str, args: &[OsString]) -> anyhow::Result<Exit> {
             Ok(Exit::Ok)
         }
         Some(other) => {
-            let kind = if other.starts_with('-') { "option" } else { "command" };
+            let kind = if other.starts_with('-') {
+                "option"
+            } else {
+                "command"
+            };
             output::remark(&format!(
                 "Usage: {program} [OPTIONS] COMMAND [ARGS]...\nTry '{program} --help' for help.\n\nError: No such {kind} '{other}'."
             ));
@@ -77,7 +83,10 @@ pub(super) fn validate(program: &str, paths: &[OsString]) -> anyhow::Result<Exit
         return Ok(Exit::Ok);
     }
     let lines: Vec<String> = errors.iter().map(|error| format!("  - {error}")).collect();
-    output::remark(&format!("Validation failed for {folder}:\n{}", lines.join("\n")));
+    output::remark(&format!(
+        "Validation failed for {folder}:\n{}",
+        lines.join("\n")
+    ));
     Ok(Exit::Problems)
 }
 
@@ -111,7 +120,8 @@ pub(super) fn to_prompt(program: &str, paths: &[OsString]) -> anyhow::Result<Exi
     let mut skills = Vec::new();
     for path in paths {
         let folder = skill_folder(&path.to_string_lossy());
-        let resolved = std::fs::canonicalize(&folder).map_or(folder, |path| path.display().to_string());
+        let resolved =
+            std::fs::canonicalize(&folder).map_or(folder, |path| path.display().to_string());
         match properties(&resolved) {
             Ok(found) => skills.push(found),
             Err(message) => {
@@ -135,7 +145,10 @@ fn one_path(paths: &[OsString]) -> Result<String, String> {
         [_, more @ ..] => {
             let s = if more.len() == 1 { "" } else { "s" };
             let more: Vec<_> = more.iter().map(|path| path.to_string_lossy()).collect();
-            Err(format!("Got unexpected extra argument{s} ({})", more.join(" ")))
+            Err(format!(
+                "Got unexpected extra argument{s} ({})",
+                more.join(" ")
+            ))
         }
     }
 }
@@ -157,7 +170,8 @@ fn usage(program: &str, verb: &str, parameter: &str, problem: &str) -> anyhow::R
 /// the reference writes paths.
 fn skill_folder(path: &str) -> String {
     let normal = python_path(path);
-    let is_skill_file = Path::new(&normal).is_file() && file_name(&normal).to_lowercase() == "skill.md";
+    let is_skill_file =
+        Path::new(&normal).is_file() && file_name(&normal).to_lowercase() == "skill.md";
     if !is_skill_file {
         return normal;
     }
@@ -175,9 +189,16 @@ fn python_path(path: &str) -> String {
         path if path.starts_with('/') => "/",
         _ => "",
     };
-    let parts: Vec<_> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    let parts: Vec<_> = path
+        .split('/')
+        .filter(|part| !matches!(*part, "" | "."))
+        .collect();
     let normal = format!("{root}{}", parts.join("/"));
-    if normal.is_empty() { ".".into() } else { normal }
+    if normal.is_empty() {
+        ".".into()
+    } else {
+        normal
+    }
 }
 
 /// The last part of a path, as the reference names a folder: nothing for `.`.
@@ -223,8 +244,12 @@ fn find_skill_md(folder: &str) -> Option<String> {
 /// The reference crashes on what it cannot read; here it is an error like others.
 fn read(file: &str) -> Result<Source, String> {
     let bytes = std::fs::read(file).map_err(|error| format!("{file} cannot be read: {error}"))?;
-    Source::decode(&bytes)
-        .map_err(|error| format!("{file} is not UTF-8: line {}, byte offset {}", error.line, error.offset))
+    Source::decode(&bytes).map_err(|error| {
+        format!(
+            "{file} is not UTF-8: line {}, byte offset {}",
+            error.line, error.offset
+        )
+    })
 }
 
 /// JSON as Python writes it: indented by two, everything beyond ASCII escaped.

@@ -19,13 +19,20 @@ pub(crate) fn render(diagnostic: &Diagnostic, origin: &Path, source: Option<&Sou
         None => (diagnostic.message.as_str(), None),
     };
     let uri = file_uri(origin, diagnostic);
-    let mut group = level.primary_title(title).id(diagnostic.code).elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
+    let mut group = level
+        .primary_title(title)
+        .id(diagnostic.code)
+        .elements(None::<Snippet<'_, annotate_snippets::Annotation<'_>>>);
     match (diagnostic.place, source) {
         (Some(place), Some(source)) => {
             let line = source.line_range(place.line);
             let end = place.end.min(line.end).max(place.start);
             let annotation = AnnotationKind::Primary.span(place.start..end);
-            group = group.element(Snippet::source(source.text()).path(&uri).annotation(annotation));
+            group = group.element(
+                Snippet::source(source.text())
+                    .path(&uri)
+                    .annotation(annotation),
+            );
         }
         _ => group = group.element(annotate_snippets::Origin::path(&uri)),
     }
@@ -38,13 +45,25 @@ pub(crate) fn render(diagnostic: &Diagnostic, origin: &Path, source: Option<&Sou
     Renderer::styled().render(&[group])
 }
 
-/// The path of a diagnostic's file: inside an archive it follows a `!`.
+/// The path of a diagnostic's file.
 pub(crate) fn file_uri(origin: &Path, diagnostic: &Diagnostic) -> String {
-    if origin.is_dir() {
-        origin.join(&diagnostic.file).display().to_string()
-    } else if origin.extension().is_some_and(|e| e.eq_ignore_ascii_case("md")) {
-        origin.display().to_string()
+    let is_markdown = origin
+        .extension()
+        .is_some_and(|e| e.eq_ignore_ascii_case("md"));
+    if is_markdown && !origin.is_dir() {
+        return origin.display().to_string();
+    }
+    format!("{}{}", prefix(origin), diagnostic.file)
+}
+
+/// What stands before the names of a skill's files: its folder, or its archive
+/// and a `!`.
+pub(crate) fn prefix(origin: &Path) -> String {
+    if origin == Path::new(".") {
+        String::new()
+    } else if origin.is_dir() {
+        format!("{}/", origin.display().to_string().trim_end_matches('/'))
     } else {
-        format!("{}!{}", origin.display(), diagnostic.file)
+        format!("{}!", origin.display())
     }
 }

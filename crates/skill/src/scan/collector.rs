@@ -114,7 +114,9 @@ impl<'l> Collector<'l> {
 
     /// Findings of the same kind that were seen but not kept.
     pub(crate) fn omit(&mut self, rule: &'static Rule, severity: Severity, count: usize) {
-        self.tally.entry((rule.id, severity)).or_default().omitted += count;
+        if count > 0 {
+            self.tally.entry((rule.id, severity)).or_default().omitted += count;
+        }
     }
 
     /// The report: sorted, cut to the limits, and honest about both.

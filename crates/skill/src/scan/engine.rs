@@ -6,6 +6,7 @@
 //! bounded size, so no stretch of text is handed to the same expression more
 //! than a handful of times.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -39,22 +40,28 @@ pub(crate) struct Found {
     pub(crate) weight: Weight,
 }
 
-/// The compiled patterns.
+/// A pattern ready to run.
+struct Compiled {
+    pattern: &'static Pattern,
+    regex: Regex,
+}
+
+/// All patterns, ready to run together.
 pub(crate) struct Engine {
-    patterns: Vec<&'static Pattern>,
-    regexes: Vec<Regex>,
+    patterns: Vec<Compiled>,
     anchors: AhoCorasick,
     /// For every anchor, the patterns that have it.
     owners: Vec<Vec<usize>>,
 }
 
 impl Engine {
-    pub(crate) fn new(patterns: Vec<&'static Pattern>) -> Result<Engine, ScannerError> {
+    pub(crate) fn new(
+        patterns: impl Iterator<Item = &'static Pattern>,
+    ) -> Result<Engine, ScannerError> {
+        let patterns = patterns.map(compile).collect::<Result<Vec<_>, _>>()?;
         let mut owners: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        let mut regexes = Vec::with_capacity(patterns.len());
-        for (index, pattern) in patterns.iter().enumerate() {
-            regexes.push(compile(pattern)?);
-            for anchor in pattern.anchors {
+        for (index, compiled) in patterns.iter().enumerate() {
+            for anchor in compiled.pattern.anchors {
                 owners.entry(anchor).or_default().push(index);
             }
         }
@@ -68,14 +75,13 @@ impl Engine {
         let owners = owners.into_values().collect();
         Ok(Engine {
             patterns,
-            regexes,
             anchors,
             owners,
         })
     }
 
     pub(crate) fn pattern(&self, index: usize) -> Option<&'static Pattern> {
-        self.patterns.get(index).copied()
+        self.patterns.get(index).map(|compiled| compiled.pattern)
     }
 
     /// All weighed matches in a file, at most `keep` per pattern and severity;
@@ -94,34 +100,42 @@ impl Engine {
             found: Vec::new(),
         };
         for anchor in self.anchors.find_overlapping_iter(view.text.as_bytes()) {
+            let at = anchor.start();
+            let window = LazyCell::new(|| window(view.text.as_bytes(), at));
             for &index in self
                 .owners
                 .get(anchor.pattern().as_usize())
                 .into_iter()
                 .flatten()
             {
-                let (Some(&pattern), Some(regex)) =
-                    (self.patterns.get(index), self.regexes.get(index))
-                else {
-                    continue;
+                let cost = match self.patterns.get(index) {
+                    Some(compiled) if search.wants(index, compiled.pattern, at) => {
+                        search.around(index, compiled, *window)
+                    }
+                    _ => 0,
                 };
-                let cost = search.around(index, pattern, regex, anchor.start());
-                if cost > *work {
+                let Some(left) = work.checked_sub(cost) else {
                     let detail = "too many near misses; the rest of this file was not matched";
                     log.gap(Some(view.path), GapReason::WorkExhausted, detail.to_owned());
                     return search.found;
-                }
-                *work -= cost;
+                };
+                *work = left;
             }
         }
-        for (cursor, pattern) in search.cursors.iter().zip(&self.patterns) {
-            for (&severity, &seen) in Severity::ALL.iter().zip(&cursor.seen) {
-                if seen > keep {
-                    log.omit(pattern.rule, severity, seen - keep);
-                }
-            }
-        }
+        self.tell_omitted(&search, log);
         search.found
+    }
+
+    fn tell_omitted(&self, search: &Search<'_>, log: &mut Collector<'_>) {
+        for (cursor, compiled) in search.cursors.iter().zip(&self.patterns) {
+            for (&severity, &seen) in Severity::ALL.iter().zip(&cursor.seen) {
+                log.omit(
+                    compiled.pattern.rule,
+                    severity,
+                    seen.saturating_sub(search.keep),
+                );
+            }
+        }
     }
 }
 
@@ -144,36 +158,39 @@ struct Search<'v> {
 }
 
 impl Search<'_> {
-    /// Tries a pattern around an anchor; returns what that cost.
-    fn around(
-        &mut self,
-        index: usize,
-        pattern: &'static Pattern,
-        regex: &Regex,
-        at: usize,
-    ) -> usize {
+    /// Whether a pattern has not been tried around this anchor yet, and means
+    /// anything there.
+    fn wants(&self, index: usize, pattern: &Pattern, at: usize) -> bool {
+        let new = self
+            .cursors
+            .get(index)
+            .is_some_and(|cursor| at >= cursor.done);
+        new && pattern.applies(self.view.layout.at(at))
+    }
+
+    /// Tries a pattern in a window; returns what that cost.
+    fn around(&mut self, index: usize, compiled: &Compiled, window: Window) -> usize {
+        let Compiled { pattern, regex } = compiled;
         let text: &str = &self.view.text;
-        let Some(cursor) = self.cursors.get_mut(index) else {
+        let (Some(cursor), Some(seen_text)) = (
+            self.cursors.get_mut(index),
+            text.as_bytes().get(..window.end),
+        ) else {
             return 0;
         };
-        if at < cursor.done || !pattern.applies(self.view.layout.at(at)) {
-            return 0;
-        }
-        let (start, done, end) = window(text.as_bytes(), at);
-        let start = start.max(cursor.from);
-        cursor.done = done;
-        let Some(window) = text.as_bytes().get(..end) else {
-            return 0;
-        };
+        let (start, end) = (window.start.max(cursor.from), window.end);
+        cursor.done = window.done;
         let mut from = start;
         let mut cost = end.saturating_sub(start);
         // `find_at` sees what is before `from`, so `^` and `\b` stay honest.
-        while let Some(found) = (from <= end).then(|| regex.find_at(window, from)).flatten() {
+        while let Some(found) = (from <= end)
+            .then(|| regex.find_at(seen_text, from))
+            .flatten()
+        {
             from = found.end().max(found.start() + 1);
             cursor.from = from;
             cost += WEIGHING;
-            let span =
-                text.floor_char_boundary(found.start())..text.ceil_char_boundary(found.end());
+            let span = trimmed(text, found.range());
             let area = self.view.area(span.start);
             if !pattern.applies(area) {
                 continue;
@@ -202,36 +219,46 @@ impl Search<'_> {
     }
 }
 
-/// Where to start and to stop looking around an anchor, and between them the
-/// place before which further anchors are covered.
-fn window(text: &[u8], at: usize) -> (usize, usize, usize) {
+/// A match on whole characters, without the blanks before it.
+fn trimmed(text: &str, found: Range<usize>) -> Range<usize> {
+    let start = text.floor_char_boundary(found.start);
+    let end = text.ceil_char_boundary(found.end);
+    let matched = text.get(start..end).unwrap_or_default();
+    start + matched.len() - matched.trim_start().len()..end
+}
+
+/// The part of a text that is looked at because of one anchor.
+#[derive(Clone, Copy)]
+struct Window {
+    start: usize,
+    /// Further anchors before this place are covered.
+    done: usize,
+    end: usize,
+}
+
+fn window(text: &[u8], at: usize) -> Window {
     let floor = at.saturating_sub(BEFORE.0);
     let before = text.get(floor..at).unwrap_or_default();
-    let newline = |byte: &u8| *byte == b'\n';
-    let start =
-        nth(before.iter().rev().enumerate(), BEFORE.1, newline).map_or(floor, |back| at - back);
+    let start = nth_newline(before.iter().rev(), BEFORE.1).map_or(floor, |back| at - back);
     let ceiling = text.len().min(at + AFTER.0);
     let after = text.get(at..ceiling).unwrap_or_default();
-    let end = nth(after.iter().enumerate(), AFTER.1, newline).map_or(ceiling, |on| at + on);
-    let line = nth(after.iter().enumerate(), 1, newline).map_or(ceiling, |on| at + on);
-    (start, line.min(at + STEP), end)
+    let end = nth_newline(after.iter(), AFTER.1).map_or(ceiling, |on| at + on);
+    let line = nth_newline(after.iter(), 1).map_or(ceiling, |on| at + on);
+    Window {
+        start,
+        done: line.min(at + STEP),
+        end,
+    }
 }
 
-/// The position of the `count`-th element that fits.
-fn nth<'t>(
-    mut bytes: impl Iterator<Item = (usize, &'t u8)>,
-    count: usize,
-    fits: impl Fn(&u8) -> bool,
-) -> Option<usize> {
-    let mut left = count;
-    bytes.find_map(|(position, byte)| {
-        left -= usize::from(fits(byte));
-        (left == 0).then_some(position)
-    })
+/// How many bytes come before the `count`-th newline.
+fn nth_newline<'t>(bytes: impl Iterator<Item = &'t u8>, count: usize) -> Option<usize> {
+    let newlines = bytes.enumerate().filter(|(_, byte)| **byte == b'\n');
+    newlines.map(|(position, _)| position).nth(count - 1)
 }
 
-fn compile(pattern: &Pattern) -> Result<Regex, ScannerError> {
-    RegexBuilder::new(pattern.regex)
+fn compile(pattern: &'static Pattern) -> Result<Compiled, ScannerError> {
+    let regex = RegexBuilder::new(pattern.regex)
         .case_insensitive(true)
         .multi_line(true)
         .unicode(false)
@@ -240,5 +267,6 @@ fn compile(pattern: &Pattern) -> Result<Regex, ScannerError> {
             rule: pattern.rule.id,
             regex: pattern.regex,
             source: Box::new(source),
-        })
+        })?;
+    Ok(Compiled { pattern, regex })
 }

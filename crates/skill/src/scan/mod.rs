@@ -8,7 +8,7 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`rules`] | what is looked for: one file per family, one definition per rule |
+//! | `rules` | what is looked for: one file per family, one definition per rule |
 //! | `pattern`, `engine` | finding hundreds of patterns in linear time |
 //! | `view`, `layout`, `magic` | what a file is, and which part of it is prose, code or comment |
 //! | `collector`, `evidence` | bounded, escaped, redacted findings |
@@ -32,7 +32,8 @@ mod magic;
 mod pattern;
 mod report;
 mod rule;
-pub mod rules;
+mod rules;
+mod sarif;
 mod scanner;
 mod similar;
 mod subject;
@@ -44,5 +45,6 @@ pub use limits::ScanLimits;
 pub use report::{Counts, Coverage, Gap, GapReason, Report, Status};
 pub use rule::Rule;
 pub use rules::RULES;
+pub use sarif::to_sarif;
 pub use scanner::{Scanner, ScannerError, scan};
 pub use subject::{Subject, SubjectFile};

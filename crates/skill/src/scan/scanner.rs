@@ -64,7 +64,7 @@ pub fn scan(subject: &Subject<'_>, limits: &ScanLimits) -> Report {
 impl Scanner {
     /// Compiles the built-in rules.
     pub fn new() -> Result<Scanner, ScannerError> {
-        let engine = Engine::new(rules::patterns().collect())?;
+        let engine = Engine::new(rules::patterns())?;
         Ok(Scanner { engine })
     }
 

@@ -91,6 +91,9 @@ pub(crate) fn command(hit: &Hit<'_>) -> Option<Weight> {
     if warned_against(hit) {
         return Some(Weight(severity.lower().lower(), Confidence::Low));
     }
+    if hit.area.role != Role::Hidden && teaches_attacks(hit) {
+        return Some(Weight(severity.lower(), Confidence::Low));
+    }
     Some(match hit.area.role {
         Role::Script | Role::Block => hit.weight,
         Role::Hidden => Weight(severity, Confidence::High),
@@ -159,7 +162,25 @@ pub(crate) fn mentioned(hit: &Hit<'_>) -> bool {
         "regex",
         "defen",
     ];
-    hit.quoted() || hit.beside(ABOUT) || warned_against(hit)
+    let table = hit.before().trim_start().starts_with('|');
+    table || hit.quoted() || hit.beside(ABOUT) || warned_against(hit)
+}
+
+/// Whether a command is shown to those who defend against it or are paid to
+/// attack: it names a stand-in for the attacker, or stands in a search for it.
+fn teaches_attacks(hit: &Hit<'_>) -> bool {
+    const STAND_INS: &[&str] = &["attacker", "evil.", "<ip>", "your_ip", "lhost", "redteam"];
+    const LESSONS: &[&str] = &[
+        "detect",
+        "indicator",
+        "malicious",
+        "suspicious",
+        "hunt",
+        "grep",
+        "match(",
+    ];
+    let text = hit.text().to_ascii_lowercase();
+    STAND_INS.iter().any(|word| text.contains(word)) || hit.beside(LESSONS) || hit.beside(STAND_INS)
 }
 
 /// Whether the line forbids what it names.

@@ -2,8 +2,8 @@
 
 use prowess_skill::rules::{self, Rule};
 
-use crate::cli::output::{self, DIM, STRONG};
 use crate::cli::Exit;
+use crate::cli::output::{self, DIM, STRONG};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -34,5 +34,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn line(rule: &Rule) -> String {
-    format!("{STRONG}{:<24}{STRONG:#} {DIM}{:<8}{DIM:#} {}\n", rule.code, format!("{:?}", rule.severity).to_lowercase(), rule.title)
+    format!(
+        "{STRONG}{:<24}{STRONG:#} {DIM}{:<8}{DIM:#} {}\n",
+        rule.code,
+        format!("{:?}", rule.severity).to_lowercase(),
+        rule.title
+    )
 }

@@ -1,6 +1,6 @@
 //! Paths on the command line to skills, for the verbs that take many.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use prowess_source::{Bounds, Origin, SourceError, open};
 
@@ -24,7 +24,9 @@ pub(super) fn open_all(paths: &[PathBuf]) -> Inputs {
             Ok((origins, discovery)) => {
                 if origins.is_empty() {
                     output::remark(&format!("{}: no SKILL.md here or below", shown(path)));
-                    inputs.unreadable.push(SourceError::NotASource(path.clone()));
+                    inputs
+                        .unreadable
+                        .push(SourceError::NotASource(path.clone()));
                 }
                 if discovery.cut_short {
                     let limit = Bounds::default();
@@ -54,7 +56,7 @@ impl Inputs {
 }
 
 /// Opens a path that must name exactly one skill.
-pub(super) fn open_one(path: &PathBuf) -> anyhow::Result<Origin> {
+pub(super) fn open_one(path: &Path) -> anyhow::Result<Origin> {
     let (mut origins, _) = open(path, &Bounds::default())?;
     match (origins.pop(), origins.len()) {
         (Some(origin), 0) => Ok(origin),

@@ -29,15 +29,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         output::json(&json(&catalogue))?;
     } else {
         if !catalogue.entries.is_empty() {
-            output::out(&format!("{}\n", table(&catalogue, &sources)))?;
+            output::out(&format!("{}\n", table(&catalogue, &sources).trim_fmt()))?;
         }
         remarks(&catalogue);
     }
-    Ok(match (catalogue.unreadable.len(), catalogue.refused.len()) {
-        (0, 0) => Exit::Ok,
-        (0, _) => Exit::Problems,
-        _ => Exit::Unreadable,
-    })
+    Ok(
+        match (catalogue.unreadable.len(), catalogue.refused.len()) {
+            (0, 0) => Exit::Ok,
+            (0, _) => Exit::Problems,
+            _ => Exit::Unreadable,
+        },
+    )
 }
 
 /// `LABEL=PATH`, unless the whole text is a path.
@@ -57,7 +59,9 @@ fn labelled(text: &str) -> Labelled {
 fn table(catalogue: &Catalogue, sources: &[Labelled]) -> Table {
     let with_labels = sources.iter().any(|source| source.label.is_some());
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
     let mut header = vec!["NAME", "VERSION", "TOOLS", "FILES", "SIZE", "DESCRIPTION"];
     if with_labels {
         header.insert(1, "LABEL");
@@ -105,15 +109,24 @@ fn remarks(catalogue: &Catalogue) {
         ));
     }
     for (origin, diagnostics) in &catalogue.refused {
-        let why = diagnostics.iter().max_by_key(|d| d.severity).map(|d| d.message.as_str());
-        let why = why.and_then(|message| message.lines().next()).unwrap_or("not a skill");
+        let why = diagnostics
+            .iter()
+            .max_by_key(|d| d.severity)
+            .map(|d| d.message.as_str());
+        let why = why
+            .and_then(|message| message.lines().next())
+            .unwrap_or("not a skill");
         output::error(&format!("{}: {why}", shown(origin.path())));
     }
     for error in &catalogue.unreadable {
         output::error(&error.to_string());
     }
     let skills = count(catalogue.entries.len(), "skill");
-    let cut = if catalogue.cut_short { "; the search ended early" } else { "" };
+    let cut = if catalogue.cut_short {
+        "; the search ended early"
+    } else {
+        ""
+    };
     output::remark(&format!("{skills}{cut}"));
 }
 
@@ -132,15 +145,16 @@ fn json(catalogue: &Catalogue) -> serde_json::Value {
             "digest": entry.skill.manifest.digest(),
         })
     });
-    let shadowed = catalogue.shadowed.iter().map(|s| {
-        serde_json::json!({ "name": s.name, "hidden": shown(&s.hidden), "by": shown(&s.by) })
-    });
+    let shadowed = catalogue.shadowed.iter().map(
+        |s| serde_json::json!({ "name": s.name, "hidden": shown(&s.hidden), "by": shown(&s.by) }),
+    );
     let refused = catalogue.refused.iter().map(|(origin, diagnostics)| {
         serde_json::json!({ "path": shown(origin.path()), "diagnostics": diagnostics })
     });
-    let unreadable = catalogue.unreadable.iter().map(|error| {
-        serde_json::json!({ "code": error.code(), "message": error.to_string() })
-    });
+    let unreadable = catalogue
+        .unreadable
+        .iter()
+        .map(|error| serde_json::json!({ "code": error.code(), "message": error.to_string() }));
     serde_json::json!({
         "skills": skills.collect::<Vec<_>>(),
         "shadowed": shadowed.collect::<Vec<_>>(),

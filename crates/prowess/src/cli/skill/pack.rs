@@ -32,9 +32,16 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let origin = inputs::open_one(&args.path)?;
     let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
-    let errors = loaded.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+    let errors = loaded
+        .diagnostics
+        .iter()
+        .filter(|d| d.severity == Severity::Error);
     for error in errors {
-        output::remark(&snippet::render(error, origin.path(), loaded.source.as_ref()));
+        output::remark(&snippet::render(
+            error,
+            origin.path(),
+            loaded.source.as_ref(),
+        ));
     }
     let Some(skill) = loaded.skill.as_ref().filter(|_| loaded.is_valid()) else {
         return Ok(Exit::Problems);
@@ -59,19 +66,25 @@ fn file_stem(skill: &Skill) -> &str {
 }
 
 fn pack(skill: &Skill, file: &Path, flat: bool) -> anyhow::Result<Vec<u8>> {
-    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = file
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     let layout = if flat {
-        Layout::Flat
+        Layout::FLAT
     } else {
-        Layout::Wrapped(file_stem(skill))
+        Layout::wrapped(file_stem(skill))?
     };
     let ends_in = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     if ends_in(&[".zip", ".skill"]) {
-        Ok(skill.bundle.to_zip(layout)?)
+        Ok(skill.bundle.to_zip(&layout)?)
     } else if ends_in(&[".tar.gz", ".tgz"]) {
-        Ok(skill.bundle.to_tar_gz(layout)?)
+        Ok(skill.bundle.to_tar_gz(&layout)?)
     } else {
-        anyhow::bail!("{}: the ending must be .zip, .skill or .tar.gz", shown(file))
+        anyhow::bail!(
+            "{}: the ending must be .zip, .skill or .tar.gz",
+            shown(file)
+        )
     }
 }
 
@@ -83,7 +96,9 @@ fn write(file: &Path, archive: &[u8], force: bool) -> anyhow::Result<()> {
         options.create_new(true);
     }
     let opened = options.open(file);
-    let exists = opened.as_ref().is_err_and(|e| e.kind() == std::io::ErrorKind::AlreadyExists);
+    let exists = opened
+        .as_ref()
+        .is_err_and(|e| e.kind() == std::io::ErrorKind::AlreadyExists);
     if exists {
         anyhow::bail!("{} exists; --force replaces it", shown(file));
     }

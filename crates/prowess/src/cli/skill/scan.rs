@@ -1,16 +1,17 @@
 //! `prowess skill scan PATH…`
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use prowess_skill::scan::{Coverage, Finding, Report, ScanLimits, Severity, Status, Subject};
-use prowess_skill::{Limits, Options, Skill, sarif, scan};
+use prowess_skill::{Limits, Options, Skill, scan};
 use prowess_source::{Origin, SourceError};
 use rayon::prelude::*;
 
 use super::inputs::{self, Inputs};
 use super::validate::Format;
 use crate::cli::output::{self, DIM, ERROR, GOOD, NOTE, STRONG, WARNING, count};
-use crate::cli::{Exit, progress, shown};
+use crate::cli::{Exit, progress, sarif_tool, shown, snippet};
 
 /// Look for attacks and bad habits, without running anything.
 #[derive(Debug, clap::Args)]
@@ -60,7 +61,7 @@ struct Scanned {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let baseline = match &args.baseline {
         Some(file) => read_baseline(file)?,
-        None => Vec::new(),
+        None => BTreeSet::new(),
     };
     let inputs = inputs::open_all(&args.paths);
     let scanned = scan_all(&inputs, &baseline);
@@ -72,14 +73,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit(args, &inputs, &scanned))
 }
 
-fn read_baseline(file: &PathBuf) -> anyhow::Result<Vec<String>> {
+fn read_baseline(file: &PathBuf) -> anyhow::Result<BTreeSet<String>> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| anyhow::anyhow!("{}: cannot be read: {error}", shown(file)))?;
     let lines = text.lines().map(str::trim);
-    Ok(lines.filter(|l| !l.is_empty() && !l.starts_with('#')).map(str::to_owned).collect())
+    Ok(lines
+        .filter(|l| !l.is_empty() && !l.starts_with('#'))
+        .map(str::to_owned)
+        .collect())
 }
 
-fn scan_all(inputs: &Inputs, baseline: &[String]) -> Vec<Scanned> {
+fn scan_all(inputs: &Inputs, baseline: &BTreeSet<String>) -> Vec<Scanned> {
     let bar = progress::bar(inputs.origins.len(), "scanning");
     let scan = |origin: &Origin| {
         let report = scan_one(origin).map(|report| report.without(baseline));
@@ -99,7 +103,7 @@ fn scan_one(origin: &Origin) -> Result<Report, SourceError> {
     let (bundle, _) = origin.read(&Limits::default())?;
     let name = origin.name();
     let options = Options {
-        folder: name.as_deref(),
+        fallback_name: name.as_deref(),
         ..Options::default()
     };
     let limits = ScanLimits::default();
@@ -208,8 +212,14 @@ fn print_json(scanned: &[Scanned]) -> anyhow::Result<()> {
 }
 
 fn print_sarif(scanned: &[Scanned]) -> anyhow::Result<()> {
-    let reports = scanned.iter().filter_map(|one| Some((one.origin.path(), one.report.as_ref().ok()?)));
-    let _ = reports;
-    let _ = sarif::VERSION;
-    Ok(())
+    let prefixes: Vec<String> = scanned
+        .iter()
+        .map(|one| snippet::prefix(one.origin.path()))
+        .collect();
+    let reports: Vec<_> = prefixes
+        .iter()
+        .zip(scanned)
+        .filter_map(|(prefix, one)| Some((prefix.as_str(), one.report.as_ref().ok()?)))
+        .collect();
+    output::json(&scan::to_sarif(sarif_tool(), &reports))
 }

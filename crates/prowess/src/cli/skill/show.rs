@@ -30,8 +30,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let origin = inputs::open_one(&args.path)?;
     let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
     let Some(skill) = &loaded.skill else {
-        for diagnostic in loaded.diagnostics.iter().filter(|d| d.severity == Severity::Error) {
-            output::remark(&snippet::render(diagnostic, origin.path(), loaded.source.as_ref()));
+        for diagnostic in loaded
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+        {
+            output::remark(&snippet::render(
+                diagnostic,
+                origin.path(),
+                loaded.source.as_ref(),
+            ));
         }
         return Ok(Exit::Problems);
     };
@@ -44,7 +52,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let mut value = serde_json::to_value(skill)?;
         if let Some(object) = value.as_object_mut() {
             object.insert("path".into(), origin.path().display().to_string().into());
-            object.insert("diagnostics".into(), serde_json::to_value(&loaded.diagnostics)?);
+            object.insert(
+                "diagnostics".into(),
+                serde_json::to_value(&loaded.diagnostics)?,
+            );
         }
         output::json(&value)?;
     } else {
@@ -66,7 +77,10 @@ fn show_file(skill: &Skill, path: &str) -> anyhow::Result<Exit> {
 }
 
 fn page(skill: &Skill) -> String {
-    let mut page = format!("{STRONG}{}{STRONG:#}\n{}\n\n", skill.name, skill.description);
+    let mut page = format!(
+        "{STRONG}{}{STRONG:#}\n{}\n\n",
+        skill.name, skill.description
+    );
     let mut row = |label: &str, value: &str| {
         page.push_str(&format!("{DIM}{label:<14}{DIM:#} {value}\n"));
     };
@@ -84,7 +98,10 @@ fn page(skill: &Skill) -> String {
     match &skill.allowed_tools {
         AllowedTools::Unstated => {}
         AllowedTools::Only(patterns) => row("allowed tools", &patterns.join(" ")),
-        AllowedTools::Distrusted => row("allowed tools", "(not trusted: the frontmatter is not sound)"),
+        AllowedTools::Distrusted => row(
+            "allowed tools",
+            "(not trusted: the frontmatter is not sound)",
+        ),
     }
     if !skill.requires.is_empty() {
         row("requires", &skill.requires.join(", "));

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use prowess_skill::sarif;
+use prowess_skill::diagnostic::Place;
+use prowess_skill::rules::{self, Rule};
+use prowess_skill::sarif::{self, Level, ResultInfo, RuleInfo};
 use prowess_skill::{Limits, Loaded, Profile, Severity};
 use prowess_source::{Origin, SourceError};
 use rayon::prelude::*;
@@ -10,7 +12,7 @@ use serde::Serialize;
 
 use super::inputs::{self, Inputs};
 use crate::cli::output::{self, ERROR, GOOD, count};
-use crate::cli::{Exit, progress, shown, snippet};
+use crate::cli::{Exit, progress, sarif_tool, shown, snippet};
 
 /// Check skills and explain what is wrong.
 #[derive(Debug, clap::Args)]
@@ -120,7 +122,12 @@ impl Summary {
     fn of(inputs: &Inputs, checked: &[Checked]) -> Summary {
         let total = |severity| checked.iter().map(|c| c.count(severity)).sum();
         let valid = checked.iter().filter(|c| c.is_valid()).count();
-        let failed = |c: &&Checked| matches!(c.loaded, Err(SourceError::Io { .. } | SourceError::NotFound(_)));
+        let failed = |c: &&Checked| {
+            matches!(
+                c.loaded,
+                Err(SourceError::Io { .. } | SourceError::NotFound(_))
+            )
+        };
         let unreadable = checked.iter().filter(failed).count();
         Summary {
             skills: checked.len(),
@@ -143,7 +150,11 @@ impl Summary {
 }
 
 fn print_text(args: &Args, checked: &[Checked], summary: &Summary) -> anyhow::Result<()> {
-    let least = if args.notes { Severity::Note } else { Severity::Warning };
+    let least = if args.notes {
+        Severity::Note
+    } else {
+        Severity::Warning
+    };
     for one in checked {
         match &one.loaded {
             Ok(loaded) => {
@@ -156,7 +167,11 @@ fn print_text(args: &Args, checked: &[Checked], summary: &Summary) -> anyhow::Re
             Err(error) => output::error(&error.to_string()),
         }
     }
-    let style = if summary.exit() == Exit::Ok { GOOD } else { ERROR };
+    let style = if summary.exit() == Exit::Ok {
+        GOOD
+    } else {
+        ERROR
+    };
     let hidden = match summary.notes {
         notes if notes > 0 && !args.notes => " (--notes shows them)",
         _ => "",
@@ -199,12 +214,63 @@ fn skill_json(checked: &Checked) -> serde_json::Value {
 }
 
 fn print_sarif(checked: &[Checked]) -> anyhow::Result<()> {
-    let results = checked.iter().flat_map(|one| match &one.loaded {
-        Ok(loaded) => {
-            let result = |d| sarif::of_diagnostic(d, &snippet::file_uri(one.origin.path(), d));
-            loaded.diagnostics.iter().map(result).collect()
-        }
-        Err(error) => vec![sarif::of_error(error.code(), &error.to_string(), &shown(one.origin.path()))],
-    });
-    output::json(&sarif::validation_log(results.collect()))
+    let rules: Vec<_> = rules::ALL.iter().map(|rule| sarif_rule(rule)).collect();
+    let results: Vec<_> = checked.iter().flat_map(sarif_results).collect();
+    output::json(&sarif::render(sarif_tool(), &rules, &results))
+}
+
+fn sarif_rule(rule: &'static Rule) -> RuleInfo<'static> {
+    RuleInfo {
+        id: rule.code,
+        title: rule.title,
+        description: rule.title,
+        help: rule.fix,
+        level: sarif_level(rule.severity),
+        security_severity: None,
+    }
+}
+
+fn sarif_results(checked: &Checked) -> Vec<ResultInfo<'_>> {
+    let path = checked.origin.path();
+    let result = |rule_id, level, message, path: String, place: Option<Place>| ResultInfo {
+        rule_id,
+        level,
+        message,
+        path: Some(path.into()),
+        line: place.map(|place| place.line),
+        column: place.map(|place| place.column),
+        fingerprint: None,
+        properties: Vec::new(),
+    };
+    match &checked.loaded {
+        Ok(loaded) => loaded
+            .diagnostics
+            .iter()
+            .map(|d| {
+                let level = sarif_level(d.severity);
+                result(
+                    d.code,
+                    level,
+                    d.message.clone(),
+                    snippet::file_uri(path, d),
+                    d.place,
+                )
+            })
+            .collect(),
+        Err(error) => vec![result(
+            rules::BUNDLE.code,
+            Level::Error,
+            error.to_string(),
+            shown(path),
+            None,
+        )],
+    }
+}
+
+fn sarif_level(severity: Severity) -> Level {
+    match severity {
+        Severity::Error => Level::Error,
+        Severity::Warning => Level::Warning,
+        Severity::Note => Level::Note,
+    }
 }

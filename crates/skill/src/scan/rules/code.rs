@@ -81,7 +81,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         "Hands out a shell over the network",
         &[],
         &["/dev/tcp/", "nc ", "ncat ", "pty.spawn", "dup2", "socat"],
-        r#"\bbash\s+-i\s+>&\s*/dev/tcp/|/dev/tcp/\d{1,3}(?:\.\d{1,3}){3}/\d+|\b(?:nc|ncat)\b[^\n]{0,60}\s-(?:e|c)\s*(?:/bin/)?(?:ba|z)?sh\b|\bmkfifo\b[^\n]{0,80}\|\s*(?:nc|ncat)\b|\bpty\.spawn\(\s*["']/bin/|\bos\.dup2\(\s*\w+\.fileno\(\)|\bsocat\b[^\n]{0,80}exec:["']?(?:/bin/)?(?:ba)?sh"#,
+        r#"\bbash\s+-i\s+>&\s*/dev/tcp/|/dev/tcp/\d{1,3}(?:\.\d{1,3}){3}/\d+|\b(?:nc|ncat)\b[^\n]{0,60}\s-(?:e|c)\s*(?:/bin/)?(?:ba|z)?sh\b|\bmkfifo\b[^\n]{0,80}\|\s*(?:nc|ncat)\b|\bsocket\b[^\n]{0,300}\bpty\.spawn\(|\bos\.dup2\(\s*\w+\.fileno\(\)|\bsocat\b[^\n]{0,80}exec:["']?(?:/bin/)?(?:ba)?sh"#,
     )
     .weight(Severity::Critical, Confidence::High)
     .weigh(weigh::command)

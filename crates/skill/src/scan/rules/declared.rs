@@ -41,8 +41,23 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     .example("SKILL.md", "```!\n./collect.sh\n```"),
 ];
 
-/// Commands that only look at the working folder are one step milder.
+/// Commands that only look at the working folder and the tools are mild.
 fn reading(hit: &Hit<'_>) -> Option<Weight> {
+    let text = hit.text();
+    let command = text
+        .split_once('`')
+        .map_or("", |(_, rest)| rest.trim_end_matches('`').trim());
+    if only_looks(command) {
+        return Some(Weight(Severity::Low, Confidence::Medium));
+    }
+    // One word in backticks after an exclamation mark is most often typography.
+    if !command.contains([' ', '/']) {
+        return Some(Weight(Severity::Low, Confidence::Low));
+    }
+    Some(hit.weight)
+}
+
+fn only_looks(command: &str) -> bool {
     const LOOKING: &[&str] = &[
         "git status",
         "git diff",
@@ -58,29 +73,42 @@ fn reading(hit: &Hit<'_>) -> Option<Weight> {
         "gh pr list",
         "gh issue",
         "gh repo view",
+        "gh auth status",
         "ls",
         "pwd",
         "date",
         "find ",
         "cat ",
-        "head ",
+        "head",
+        "tail",
         "which ",
-        "wc ",
-        "node --version",
+        "wc",
         "test -",
+        "echo ",
+        "uname",
+        "npm list",
+        "pip show",
+        "pip list",
+        "pip freeze",
+        "grep",
+        "sort",
+        "whoami",
+        "command grep",
+        "command -v",
+        "true",
+        "[ -",
     ];
-    let text = hit.text();
-    let command = text.split_once('`').map_or("", |(_, rest)| rest.trim());
-    let chained = command.contains(['$', ';', '>']) && !command.contains("2>");
-    let looks = LOOKING.iter().any(|start| command.starts_with(start));
-    if looks && !chained && !command.contains("curl") {
-        return Some(Weight(Severity::Low, Confidence::Medium));
-    }
-    // One word in backticks after an exclamation mark is most often typography.
-    if !command.trim_end_matches('`').contains([' ', '/']) {
-        return Some(Weight(Severity::Low, Confidence::Low));
-    }
-    Some(hit.weight)
+    let quiet = command.replace("2>/dev/null", "").replace("2>&1", "");
+    let substitutes = quiet.contains("$(") || quiet.contains('>') || quiet.contains("-exec");
+    let looks = |part: &str| {
+        LOOKING.iter().any(|start| part.starts_with(start)) || part.ends_with("--version")
+    };
+    !substitutes
+        && quiet
+            .split(['|', '&', ';'])
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .all(looks)
 }
 
 /// Looks at the keys of the frontmatter.

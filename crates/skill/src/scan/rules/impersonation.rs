@@ -102,8 +102,10 @@ fn reserved(subject: &Subject<'_>, name: &str, log: &mut Collector<'_>) {
             message,
         );
     }
-    if words
-        .iter()
+    let ends = [words.first(), words.last()];
+    if ends
+        .into_iter()
+        .flatten()
         .any(|word| matches!(*word, "official" | "verified"))
     {
         let message = "The name claims to be official";

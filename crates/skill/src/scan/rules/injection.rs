@@ -57,7 +57,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &INJ_OVERRIDE,
         "Tells the model to drop its other instructions",
         &["ignor", "disregard", "forget", "overrid", "not follow", "stop following", "not obey"],
-        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|(?:do\s+not|don't|stop)\s+(?:follow|obey)(?:ing)?)\s+(?:(?:all|any|every|the|your|my|of|these|those|and|other)\s+){0,4}(?:previous|prior|above|earlier|preceding|system|original|existing|former|developer|initial)\s+(?:\w+\s+){0,2}?(?:instructions?|prompts?|rules|guidelines|directives|messages|guardrails|constraints|commands)\b",
+        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|ing)|(?:do\s+not|don't|stop)\s+(?:follow|obey)(?:ing)?)\s+(?:(?:all|any|every|the|your|my|of|these|those|and|other)\s+){0,4}(?:(?:previous|prior|above|earlier|preceding|system|developer)\s+(?:\w+\s+){0,2}?(?:instructions?|prompts?|rules|guidelines|directives|messages|guardrails|constraints|commands)|(?:original|existing|former|initial)\s+(?:instructions?|system\s+prompts?))\b",
     )
     .weight(Severity::High, Confidence::High)
     .weigh(weigh::words)

@@ -104,5 +104,8 @@ fn protection(hit: &Hit<'_>) -> Option<Weight> {
     {
         return Some(Weight(Severity::Low, Confidence::Medium));
     }
-    weigh::command(hit)
+    match hit.quoted() && hit.area.lang != Lang::Shell {
+        true => Some(Weight(Severity::Low, Confidence::Low)),
+        false => weigh::command(hit),
+    }
 }

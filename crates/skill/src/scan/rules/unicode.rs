@@ -84,6 +84,8 @@ pub(crate) fn check(view: &View<'_>, log: &mut Collector<'_>) {
         let start = text.at;
         if is_tag(c) {
             tags(view, &mut text, log);
+        } else if c.is_ascii_graphic() || c == ' ' {
+            text.pass_plain();
         } else if let Some(trick) = trick(c, &text, right_to_left) {
             let run = text.skip(|next| next == c || is_selector(c) && is_selector(next));
             note(&mut seen, trick, start..text.at, run);
@@ -186,6 +188,8 @@ fn trick(c: char, text: &Cursor<'_>, right_to_left: bool) -> Option<Trick> {
             let joins = text.before.is_some_and(joins) || second().is_some_and(joins);
             (!joins).then_some(Trick::ZeroWidth)
         }
+        // Keeps a fence inside a fence from closing it; authors know no better way.
+        '\u{200B}' if second() == Some('`') => None,
         '\u{202D}' | '\u{202E}' => Some(Trick::Override),
         '\u{200E}' | '\u{200F}' | '\u{61C}' | '\u{202A}'..='\u{202C}' | '\u{2066}'..='\u{2069}' => {
             (!right_to_left).then_some(Trick::Direction)
@@ -243,6 +247,14 @@ impl Cursor<'_> {
             self.at += c.len_utf8();
             self.before = Some(c);
         }
+    }
+
+    /// Passes a run of printable ASCII at once: nearly all of nearly every text.
+    fn pass_plain(&mut self) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let plain = |b: &u8| !matches!(b, b' '..=b'~' | b'\n' | b'\r' | b'\t');
+        self.at += rest.iter().position(plain).unwrap_or(rest.len());
+        self.before = Some(' ');
     }
 
     /// Passes the first character and those after it that fit; returns how many.

@@ -98,7 +98,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
 pub(crate) fn has_raw_address(text: &str) -> bool {
     text.split("://")
         .skip(1)
-        .filter_map(|rest| host_number(rest))
+        .filter_map(host_number)
         .any(is_public)
 }
 
@@ -117,7 +117,7 @@ fn is_public(octets: [u8; 4]) -> bool {
     let address = std::net::Ipv4Addr::from(octets);
     let known = matches!(
         octets,
-        [8, 8, 8 | 4, 8 | 4] | [1, 1, 1, 1] | [1, 2, 3, 4] | [0, ..] | [100, 64..=127, ..]
+        [8, 8, 8 | 4, 8 | 4] | [1, 1 | 0, 1 | 0, 1] | [1, 2, 3, 4] | [0, ..] | [100, 64..=127, ..]
     );
     !(address.is_loopback()
         || address.is_private()
@@ -136,11 +136,10 @@ fn raw_address(hit: &Hit<'_>) -> Option<Weight> {
     {
         return Some(Weight(Severity::Low, Confidence::Low));
     }
-    let confidence = match hit.area.role {
-        Role::Script => Confidence::High,
-        _ => Confidence::Medium,
-    };
-    Some(Weight(Severity::High, confidence))
+    Some(match hit.area.role {
+        Role::Script => Weight(Severity::High, Confidence::High),
+        _ => Weight(Severity::Medium, Confidence::Medium),
+    })
 }
 
 /// In a script such a host is for use; in prose it may be for reading.
