@@ -1,1 +1,38 @@
-fn main() {}
+//! Automation of this workspace, so that nothing has to be remembered.
+//!
+//! `cargo xtask test` sets up all that the tests need and runs them;
+//! `cargo xtask ci` runs everything a change must pass.
+
+#![expect(clippy::print_stderr, reason = "a tool for people at a terminal")]
+
+mod bench;
+mod ci;
+mod fuzz;
+mod run;
+mod setup;
+mod test;
+
+use clap::Parser;
+
+/// Automation of this workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask")]
+enum Task {
+    /// Install what the tests need, then run all of them
+    Test(test::Args),
+    /// Everything a change must pass: formatting, lints, docs, tests
+    Ci,
+    /// Run a benchmark, or all of them
+    Bench(bench::Args),
+    /// Fuzz what reads untrusted bytes
+    Fuzz(fuzz::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Task::parse() {
+        Task::Test(args) => test::run(&args),
+        Task::Ci => ci::run(),
+        Task::Bench(args) => bench::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
+    }
+}

@@ -1,0 +1,32 @@
+//! `cargo xtask fuzz TARGET`
+
+use crate::run::{self, command, root, succeeds};
+
+/// Every fuzz target of the package in `fuzz/`.
+const ALL: [&str; 3] = ["zip", "tar_gz", "frontmatter"];
+
+/// Fuzz what reads untrusted bytes. Needs a nightly toolchain and cargo-fuzz.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The target; all of them when left out
+    #[arg(value_parser = ALL)]
+    target: Option<String>,
+    /// Seconds for each target
+    #[arg(long, default_value_t = 240)]
+    seconds: u32,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    if !succeeds(&mut command("cargo", &["+nightly", "fuzz", "--version"])) {
+        anyhow::bail!("fuzzing needs a nightly toolchain and `cargo install cargo-fuzz`");
+    }
+    let time = format!("-max_total_time={}", args.seconds);
+    for target in ALL
+        .iter()
+        .filter(|t| args.target.as_deref().is_none_or(|wanted| wanted == **t))
+    {
+        let mut fuzz = command("cargo", &["+nightly", "fuzz", "run", target, "--", &time]);
+        run::run(fuzz.current_dir(root().join("fuzz")))?;
+    }
+    Ok(())
+}

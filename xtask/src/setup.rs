@@ -1,0 +1,79 @@
+//! What the tests need beyond Rust, installed once below `target/`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::run::{command, root, run, succeeds, target};
+
+/// Installs everything. Quick when it is there already.
+pub(crate) fn all() -> anyhow::Result<()> {
+    python()?;
+    Ok(())
+}
+
+/// A Python environment with the packages of `tests/requirements.txt`, among
+/// them the reference validator that ours is compared with.
+fn python() -> anyhow::Result<()> {
+    let venv = target().join("test-venv");
+    let wanted = root().join("tests/requirements.txt");
+    let stamp = venv.join("requirements.txt");
+    let same = |a: &Path, b: &Path| matches!((std::fs::read(a), std::fs::read(b)), (Ok(a), Ok(b)) if a == b);
+    if same(&wanted, &stamp) {
+        return Ok(());
+    }
+    let python = find_python()?;
+    run(&mut command(
+        &python,
+        &["-m", "venv", "--clear", &text(&venv)?],
+    ))?;
+    run(&mut command(
+        venv.join("bin/python"),
+        &[
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "-r",
+            &text(&wanted)?,
+        ],
+    ))?;
+    std::fs::copy(&wanted, &stamp).context("cannot note what was installed")?;
+    Ok(())
+}
+
+/// A Python that can make environments; installs one where that is allowed.
+fn find_python() -> anyhow::Result<PathBuf> {
+    let works = |python: &str| succeeds(&mut command(python, &["-c", "import venv, ensurepip"]));
+    if !works("python3") {
+        system_packages(&["python3", "python3-venv"])?;
+    }
+    if !works("python3") {
+        bail!("the tests need Python 3 with venv: install the packages python3 and python3-venv");
+    }
+    Ok("python3".into())
+}
+
+/// Installs Debian packages when this is Debian and we may; says what to do otherwise.
+pub(crate) fn system_packages(packages: &[&str]) -> anyhow::Result<()> {
+    let list = packages.join(" ");
+    let may = succeeds(&mut command(
+        "sh",
+        &["-c", "test \"$(id -u)\" = 0 && command -v apt-get"],
+    ));
+    if !may {
+        bail!("the tests need these system packages; install them and try again: {list}");
+    }
+    run(&mut command("apt-get", &["update", "-qq"]))?;
+    let mut install = vec!["install", "-y", "-qq", "--no-install-recommends"];
+    install.extend_from_slice(packages);
+    run(command("apt-get", &install).env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+fn text(path: &Path) -> anyhow::Result<String> {
+    let text = path
+        .to_str()
+        .with_context(|| format!("{} is not UTF-8", path.display()))?;
+    Ok(text.to_owned())
+}

@@ -1,0 +1,34 @@
+//! `cargo xtask test`
+
+use crate::run::{self, cargo, succeeds};
+use crate::setup;
+
+/// Install what the tests need, then run all of them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only tests whose name holds this
+    filter: Option<String>,
+}
+
+pub(crate) fn run_all(filter: Option<&str>) -> anyhow::Result<()> {
+    setup::all()?;
+    let filter: Vec<&str> = filter.into_iter().collect();
+    run::run(cargo(&["test", "--workspace", "--doc", "--quiet"]).args(&filter))?;
+    let mut tests = if succeeds(&mut cargo(&["nextest", "--version"])) {
+        cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])
+    } else {
+        cargo(&[
+            "test",
+            "--workspace",
+            "--no-fail-fast",
+            "--lib",
+            "--bins",
+            "--tests",
+        ])
+    };
+    run::run(tests.args(&filter))
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    run_all(args.filter.as_deref())
+}
