@@ -1,0 +1,69 @@
+//! What a model sees of a skill stays within its cap and names every cut.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use prowess_skill::disclose::{self, FileContent};
+use prowess_skill::{Bundle, Limits, Options, Skill};
+
+fn skill(description: &str, body: &str, files: &[(&str, &[u8])]) -> Skill {
+    let description = serde_json::Value::from(description);
+    let text = format!("---\nname: s\ndescription: {description}\n---\n{body}");
+    let first = ("SKILL.md", Bytes::from(text), false);
+    let more = files
+        .iter()
+        .map(|(name, data)| (*name, Bytes::copy_from_slice(data), false));
+    let bundle =
+        Bundle::from_files(std::iter::once(first).chain(more), &Limits::default()).unwrap();
+    Skill::load(bundle, &Options::default()).skill.unwrap()
+}
+
+#[test]
+fn a_catalogue_entry_is_one_visible_line() {
+    let skill = skill("Does\n\n a\u{200b} thing.\u{e0041}", "", &[]);
+    assert_eq!(disclose::catalogue_entry(&skill, 200), "- s: Does a thing.");
+    assert_eq!(disclose::catalogue_entry(&skill, 12), "- s: Does…");
+}
+
+#[test]
+fn a_body_says_that_it_is_cut() {
+    let skill = skill("d", "ééééé", &[]);
+    assert_eq!(disclose::body(&skill, 100).text, "ééééé");
+    let cut = disclose::body(&skill, 5);
+    assert_eq!(cut.text, "éé\n[SKILL.md is cut here: 4 of 10 bytes shown]");
+    assert_eq!(cut.left_out, 6);
+}
+
+#[test]
+fn a_file_list_is_sorted_and_says_what_it_leaves_out() {
+    let skill = skill("d", "x", &[("b.txt", b"12"), ("a/c.txt", b"1")]);
+    let size = skill.bundle.get("SKILL.md").unwrap().data.len();
+    let all = format!("SKILL.md ({size} bytes)\na/c.txt (1 bytes)\nb.txt (2 bytes)\n");
+    assert_eq!(disclose::file_list(&skill, 1000).text, all);
+    let cut = disclose::file_list(&skill, 25);
+    assert_eq!(
+        cut.text,
+        format!("SKILL.md ({size} bytes)\n[2 more files are not listed]\n")
+    );
+}
+
+#[test]
+fn a_file_is_text_or_bytes() {
+    let skill = skill("d", "x", &[("t.txt", b"text"), ("b.bin", b"\x00\xff")]);
+    assert!(
+        matches!(disclose::file(&skill, "t.txt", 9), Some(FileContent::Text(t)) if t.text == "text")
+    );
+    assert!(
+        matches!(disclose::file(&skill, "b.bin", 9), Some(FileContent::Binary(b)) if b.len() == 2)
+    );
+    assert_eq!(disclose::file(&skill, "../SKILL.md", 9), None);
+}
+
+proptest! {
+    #[test]
+    fn no_catalogue_entry_outgrows_its_cap(description in "[a-zé技\u{200b}😀 ]{0,300}x", cap in 8_usize..200) {
+        let skill = skill(&description, "", &[]);
+        prop_assert!(disclose::catalogue_entry(&skill, cap).len() <= cap);
+    }
+}

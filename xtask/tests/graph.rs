@@ -1,0 +1,82 @@
+//! The plan of the house, held by a test: which crate may know which, and what
+//! the pure ones may never reach.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// Each crate and the crates of this workspace it may use, tests aside.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("prowess-skill", &[]),
+    ("prowess-source", &["prowess-skill"]),
+    ("prowess", &["prowess-skill", "prowess-source"]),
+    ("prowess-testkit", &[]),
+    ("prowess-bench", &["prowess-skill"]),
+    ("xtask", &[]),
+];
+
+/// What a crate that does no IO must not depend on, however far down.
+const IMPURE: &[&str] = &["tokio", "reqwest", "hyper", "sqlx", "rusqlite", "nix", "rustix", "socket2", "mio"];
+const PURE: &[&str] = &["prowess-skill"];
+
+fn metadata() -> Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// For each package id, its name and the ids of what it is built with.
+fn normal_dependencies(metadata: &Value) -> BTreeMap<String, (String, Vec<String>)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let packages = metadata["packages"].as_array().unwrap().iter();
+    let names: BTreeMap<_, _> = packages.map(|p| (text(&p["id"]), text(&p["name"]))).collect();
+    let nodes = metadata["resolve"]["nodes"].as_array().unwrap().iter();
+    nodes
+        .map(|node| {
+            let normal = |dep: &&Value| dep["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null());
+            let deps = node["deps"].as_array().unwrap().iter().filter(normal);
+            let id = text(&node["id"]);
+            let name = names[&id].clone();
+            (id, (name, deps.map(|dep| text(&dep["pkg"])).collect()))
+        })
+        .collect()
+}
+
+#[test]
+fn crates_know_only_those_below_them() {
+    let metadata = metadata();
+    let all = normal_dependencies(&metadata);
+    let members: BTreeSet<&str> = metadata["workspace_members"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+    let planned: BTreeMap<_, _> = ALLOWED.iter().copied().collect();
+    for (id, (name, deps)) in all.iter().filter(|(id, _)| members.contains(id.as_str())) {
+        let allowed = planned.get(name.as_str()).unwrap_or_else(|| panic!("{name} is not in the plan ({id})"));
+        for dep in deps.iter().filter(|dep| members.contains(dep.as_str())) {
+            let dep = &all[dep].0;
+            assert!(allowed.contains(&dep.as_str()), "{name} must not know {dep}");
+        }
+    }
+    assert_eq!(members.len(), ALLOWED.len(), "the plan names crates that are not there");
+}
+
+#[test]
+fn pure_crates_reach_nothing_that_does_io() {
+    let all = normal_dependencies(&metadata());
+    for pure in PURE {
+        let start = all.iter().find(|(_, (name, _))| name == pure).unwrap().0;
+        let mut reached = BTreeSet::from([start]);
+        let mut waiting = vec![start];
+        while let Some(id) = waiting.pop() {
+            waiting.extend(all[id].1.iter().filter(|dep| reached.insert(dep)));
+        }
+        let names: BTreeSet<&str> = reached.iter().map(|id| all[*id].0.as_str()).collect();
+        for impure in IMPURE {
+            assert!(!names.contains(impure), "{pure} reaches {impure}");
+        }
+    }
+}
