@@ -122,7 +122,7 @@ pub enum Reason {
     Duplicate,
     /// Two paths that some disks take for one.
     #[error(
-        "and {0} differ only in case or accents, and are one file on some disks; rename one of them"
+        "and {0} differ only in case or Unicode form, and are one file on some disks; rename one of them"
     )]
     Collision(String),
     /// The same path as a file and as a folder.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Bundle, BundleError, File, Reason, root};
 use crate::limits::Limits;
-use crate::path::{SkillPath, fold, quoted};
+use crate::path::{PathError, SkillPath, fold, quoted};
 
 pub(super) struct Table<'l> {
     limits: &'l Limits,
@@ -69,7 +69,7 @@ impl<'l> Table<'l> {
 
     /// Takes a folder, which only counts where a file has its name.
     pub(super) fn add_folder(&mut self, name: &str) -> Result<(), BundleError> {
-        let path = SkillPath::parse(name, &self.wrapped)?;
+        let path = self.parse(name)?;
         if is_mac_extra(&path) {
             return Ok(());
         }
@@ -78,7 +78,7 @@ impl<'l> Table<'l> {
     }
 
     pub(super) fn add_file(&mut self, name: &str, file: File) -> Result<(), BundleError> {
-        let path = SkillPath::parse(name, &self.wrapped)?;
+        let path = self.parse(name)?;
         if is_mac_extra(&path) || is_mac_shadow(&path, &file.data) {
             self.ignored.push(path.into());
             return Ok(());
@@ -87,6 +87,12 @@ impl<'l> Table<'l> {
         self.take_parents(&path)?;
         self.files.insert(path, file);
         Ok(())
+    }
+
+    /// Checks a name that may still have its wrapping folder. One that is too long
+    /// even so is told the limit it will have to keep in the end.
+    fn parse(&self, name: &str) -> Result<SkillPath, PathError> {
+        SkillPath::parse(name, &self.wrapped).or_else(|_| SkillPath::parse(name, self.limits))
     }
 
     fn take_file(&mut self, path: &SkillPath) -> Result<(), BundleError> {

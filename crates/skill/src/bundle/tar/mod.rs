@@ -68,7 +68,7 @@ fn take(
     let kind = entry.header().entry_type();
     check_kind(kind).map_err(at)?;
     let size = entry.header().entry_size().map_err(header)?;
-    extensions.check_size(size).map_err(at)?;
+    extensions.check(size).map_err(at)?;
 
     let name = std::str::from_utf8(&raw).map_err(|_| at(Reason::NameNotUtf8))?;
     // `tar -C folder .` writes every name with this in front.
