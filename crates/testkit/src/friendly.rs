@@ -66,6 +66,17 @@ fn zips() -> Vec<Friendly> {
             &["SKILL.md", "x"],
         ),
         friendly(
+            "zip of the folder it was made in",
+            RawZip::of([
+                RawEntry::folder("./"),
+                RawEntry::stored("./SKILL.md", SKILL_MD),
+                RawEntry::folder("./a/"),
+                RawEntry::stored("./a/x", b"x"),
+            ])
+            .bytes(),
+            &["SKILL.md", "a/x"],
+        ),
+        friendly(
             "zip with a commit in its comment",
             RawZip::skill([x()])
                 .with(|zip| zip.comment = b"30e8fe9a0c".to_vec())

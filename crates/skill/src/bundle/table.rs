@@ -69,6 +69,9 @@ impl<'l> Table<'l> {
 
     /// Takes a folder, which only counts where a file has its name.
     pub(super) fn add_folder(&mut self, name: &str) -> Result<(), BundleError> {
+        if name == "." {
+            return Ok(());
+        }
         let path = self.parse(name)?;
         if is_mac_extra(&path) {
             return Ok(());
@@ -92,6 +95,8 @@ impl<'l> Table<'l> {
     /// Checks a name that may still have its wrapping folder. One that is too long
     /// even so is told the limit it will have to keep in the end.
     fn parse(&self, name: &str) -> Result<SkillPath, PathError> {
+        // Packing the folder one is in puts this before every name.
+        let name = name.strip_prefix("./").unwrap_or(name);
         SkillPath::parse(name, &self.wrapped).or_else(|_| SkillPath::parse(name, self.limits))
     }
 

@@ -32,6 +32,9 @@ const NAMES: &[(&str, &str)] = &[
     ("x.txt:stream", "path-colon"),
     ("..\\evil.sh", "path-backslash"),
     ("a/./b", "path-dot"),
+    ("././b", "path-dot"),
+    (".//etc/passwd", "path-absolute"),
+    ("./../evil.sh", "path-dot-dot"),
     ("a//b", "path-empty-part"),
     ("CON", "path-reserved"),
     ("a/nul.txt", "path-reserved"),
@@ -45,6 +48,7 @@ const NAMES: &[(&str, &str)] = &[
 
 const PAIRS: &[(&[&str], &str)] = &[
     (&["x", "x"], "duplicate-entry"),
+    (&["x", "./x"], "duplicate-entry"),
     (&["x", "X"], "name-collision"),
     (&["Skill.md"], "name-collision"),
     (&["dir/x", "DIR/X"], "name-collision"),
@@ -138,6 +142,11 @@ fn zip_only() -> Vec<Hostile> {
 fn tar_only() -> Vec<Hostile> {
     let skill = RawTar::skill;
     vec![
+        Hostile::new(
+            "tar with an empty name",
+            "path-empty",
+            skill().file("", b"").gz(),
+        ),
         Hostile::new(
             "tar with a traversing pax path",
             "path-dot-dot",
