@@ -82,13 +82,8 @@ pub enum Reason {
     #[error("has more than {0} entries; leave some out")]
     TooManyEntries(usize),
     /// More than [`Limits::files`](crate::Limits::files).
-    #[error("has {count} files, more than the {limit} allowed; leave some out")]
-    TooManyFiles {
-        /// As found.
-        count: usize,
-        /// As allowed.
-        limit: usize,
-    },
+    #[error("has more than {0} files; leave some out")]
+    TooManyFiles(usize),
     /// More than [`Limits::file_bytes`](crate::Limits::file_bytes).
     #[error("is larger than the {0} bytes one file may have; shrink it or leave it out")]
     FileTooLarge(u64),
@@ -243,7 +238,7 @@ impl Reason {
         match self {
             Reason::ArchiveTooLarge { .. } => "archive-too-large",
             Reason::TooManyEntries(_) => "too-many-entries",
-            Reason::TooManyFiles { .. } => "too-many-files",
+            Reason::TooManyFiles(_) => "too-many-files",
             Reason::FileTooLarge(_) => "file-too-large",
             Reason::TotalTooLarge(_) => "total-too-large",
             Reason::Ratio(_) => "compression-ratio",

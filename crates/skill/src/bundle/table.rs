@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Bundle, BundleError, File, Reason, root};
 use crate::limits::Limits;
-use crate::path::{PathError, SkillPath, fold, quoted};
+use crate::path::{PathError, SkillPath, ancestors, quoted};
 
 pub(super) struct Table<'l> {
     limits: &'l Limits,
@@ -25,6 +25,15 @@ pub(super) struct Table<'l> {
 struct Name {
     spelled: String,
     folder: bool,
+}
+
+impl Name {
+    fn new(spelled: &str, folder: bool) -> Self {
+        Name {
+            spelled: spelled.to_owned(),
+            folder,
+        }
+    }
 }
 
 impl<'l> Table<'l> {
@@ -76,8 +85,9 @@ impl<'l> Table<'l> {
         if is_mac_extra(&path) {
             return Ok(());
         }
-        self.take_folder(path.as_str())?;
-        self.take_parents(&path)
+        let key = path.fold();
+        self.take_folder(path.as_str(), &key)?;
+        self.take_parents(&path, &key)
     }
 
     pub(super) fn add_file(&mut self, name: &str, file: File) -> Result<(), BundleError> {
@@ -86,8 +96,12 @@ impl<'l> Table<'l> {
             self.ignored.push(path.into());
             return Ok(());
         }
-        self.take_file(&path)?;
-        self.take_parents(&path)?;
+        if self.files.len() == self.limits.files {
+            return Err(Reason::TooManyFiles(self.limits.files).into());
+        }
+        let key = path.fold();
+        self.take_file(&path, &key)?;
+        self.take_parents(&path, &key)?;
         self.files.insert(path, file);
         Ok(())
     }
@@ -100,15 +114,11 @@ impl<'l> Table<'l> {
         SkillPath::parse(name, &self.wrapped).or_else(|_| SkillPath::parse(name, self.limits))
     }
 
-    fn take_file(&mut self, path: &SkillPath) -> Result<(), BundleError> {
+    fn take_file(&mut self, path: &SkillPath, key: &str) -> Result<(), BundleError> {
         let spelled = path.as_str();
-        let reason = match self.names.get(&path.fold()) {
+        let reason = match self.names.get(key) {
             None => {
-                let name = Name {
-                    spelled: spelled.to_owned(),
-                    folder: false,
-                };
-                self.names.insert(path.fold(), name);
+                self.names.insert(key.to_owned(), Name::new(spelled, false));
                 return Ok(());
             }
             Some(other) if other.folder => Reason::FileAndFolder,
@@ -118,27 +128,24 @@ impl<'l> Table<'l> {
         Err(BundleError::at(spelled, reason))
     }
 
-    fn take_parents(&mut self, path: &SkillPath) -> Result<(), BundleError> {
-        path.ancestors().try_for_each(|up| self.take_folder(up))
+    fn take_parents(&mut self, path: &SkillPath, key: &str) -> Result<(), BundleError> {
+        let mut parents = path.ancestors().zip(ancestors(key));
+        parents.try_for_each(|(spelled, key)| self.take_folder(spelled, key))
     }
 
-    fn take_folder(&mut self, spelled: &str) -> Result<(), BundleError> {
-        let name = self.names.entry(fold(spelled)).or_insert_with(|| Name {
-            spelled: spelled.to_owned(),
-            folder: true,
-        });
-        if !name.folder {
-            return Err(BundleError::at(spelled, Reason::FileAndFolder));
+    fn take_folder(&mut self, spelled: &str, key: &str) -> Result<(), BundleError> {
+        match self.names.get(key) {
+            Some(name) if !name.folder => Err(BundleError::at(spelled, Reason::FileAndFolder)),
+            Some(_) => Ok(()),
+            None => {
+                self.names.insert(key.to_owned(), Name::new(spelled, true));
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Finds the skill in what was taken and makes its folder the root.
     pub(super) fn into_bundle(self) -> Result<Bundle, BundleError> {
-        let (count, limit) = (self.files.len(), self.limits.files);
-        if count > limit {
-            return Err(Reason::TooManyFiles { count, limit }.into());
-        }
         let root = root::find(&self.files)?;
         let prefix = root.folder.as_ref().map_or(0, |folder| folder.len() + 1);
         let mut files = BTreeMap::new();
