@@ -48,6 +48,26 @@ fn each_limit_holds_for_zips_tars_and_loose_files_alike() {
 }
 
 #[test]
+fn limits_without_bounds_are_no_reason_to_panic() {
+    let limits = Limits {
+        archive_bytes: u64::MAX,
+        total_bytes: u64::MAX,
+        file_bytes: u64::MAX,
+        files: usize::MAX,
+        entries: usize::MAX,
+        depth: usize::MAX,
+        path_bytes: usize::MAX,
+        part_bytes: usize::MAX,
+        directory_bytes: u64::MAX,
+        extension_bytes: u64::MAX,
+        ..Limits::default()
+    };
+    for read in read_all(&limits) {
+        assert!(read.is_ok(), "{read:?}");
+    }
+}
+
+#[test]
 fn an_archive_is_refused_by_its_size_before_it_is_looked_at() {
     let zip = RawZip::skill([]).bytes();
     let mut limits = Limits {

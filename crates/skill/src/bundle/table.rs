@@ -39,8 +39,11 @@ impl Name {
 impl<'l> Table<'l> {
     pub(super) fn new(limits: &'l Limits) -> Self {
         let wrapped = Limits {
-            path_bytes: limits.path_bytes + limits.part_bytes + 1,
-            depth: limits.depth + 1,
+            path_bytes: limits
+                .path_bytes
+                .saturating_add(limits.part_bytes)
+                .saturating_add(1),
+            depth: limits.depth.saturating_add(1),
             ..limits.clone()
         };
         Table {
