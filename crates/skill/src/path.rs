@@ -52,21 +52,29 @@ impl SkillPath {
 
     /// The folders above the file, nearest first: `a/b`, then `a`, for `a/b/c`.
     pub fn ancestors(&self) -> impl Iterator<Item = &str> {
-        self.0
-            .rmatch_indices('/')
-            .filter_map(|(at, _)| self.0.get(..at))
+        ancestors(&self.0)
     }
 
     /// The key under which a disk that ignores case or Unicode normal forms would
-    /// file this path.
+    /// file this path. Folding never makes or takes a `/`, so the ancestors of the
+    /// key are the keys of the ancestors.
     pub fn fold(&self) -> String {
         fold(&self.0)
     }
 }
 
+/// The folders above a path, nearest first.
+pub(crate) fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('/')
+        .filter_map(|(at, _)| path.get(..at))
+}
+
 /// Case and normal form folded away. Going up before down also joins letters
 /// that only share a capital, such as `ſ` and `s`.
-pub(crate) fn fold(name: &str) -> String {
+fn fold(name: &str) -> String {
+    if name.is_ascii() {
+        return name.to_ascii_lowercase();
+    }
     name.nfd()
         .flat_map(char::to_uppercase)
         .flat_map(char::to_lowercase)
@@ -396,6 +404,10 @@ mod tests {
             assert_eq!(fold(a), fold(b), "{a} {b}");
         }
         assert_ne!(fold("a"), fold("b"));
+        let path = "É/\u{338}x/ß";
+        let key = fold(path);
+        let folded: Vec<_> = ancestors(path).map(fold).collect();
+        assert_eq!(ancestors(&key).collect::<Vec<_>>(), folded);
     }
 
     #[test]

@@ -1,1 +1,24 @@
 //! Fixtures for the tests of every crate.
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`skill`] | small skills, as files in memory or in a folder |
+//! | [`raw_zip`], [`raw_tar`] | archives written byte by byte, so that they can lie |
+//! | [`hostile`] | archives that must be refused, each with the code it must be refused by |
+//! | [`friendly`] | archives as common tools write them, which must be read |
+//!
+//! Nothing here knows the crates under test: the tables say what must happen, in
+//! words that every face of the product can be held to.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a fixture that cannot be made should stop the test"
+)]
+
+pub mod friendly;
+pub mod hostile;
+pub mod raw_tar;
+pub mod raw_zip;
+pub mod skill;
+
+pub use skill::SkillFixture;

@@ -83,13 +83,8 @@ pub enum Reason {
     #[error("has more than {0} entries; leave some out")]
     TooManyEntries(usize),
     /// More than [`Limits::files`](crate::Limits::files).
-    #[error("has {count} files, more than the {limit} allowed; leave some out")]
-    TooManyFiles {
-        /// As found.
-        count: usize,
-        /// As allowed.
-        limit: usize,
-    },
+    #[error("has more than {0} files; leave some out")]
+    TooManyFiles(usize),
     /// More than [`Limits::file_bytes`](crate::Limits::file_bytes).
     #[error("is larger than the {0} bytes one file may have; shrink it or leave it out")]
     FileTooLarge(u64),
@@ -123,7 +118,7 @@ pub enum Reason {
     Duplicate,
     /// Two paths that some disks take for one.
     #[error(
-        "and {0} differ only in case or accents, and are one file on some disks; rename one of them"
+        "and {0} differ only in case or Unicode form, and are one file on some disks; rename one of them"
     )]
     Collision(String),
     /// The same path as a file and as a folder.
@@ -244,7 +239,7 @@ impl Reason {
         match self {
             Reason::ArchiveTooLarge { .. } => "archive-too-large",
             Reason::TooManyEntries(_) => "too-many-entries",
-            Reason::TooManyFiles { .. } => "too-many-files",
+            Reason::TooManyFiles(_) => "too-many-files",
             Reason::FileTooLarge(_) => "file-too-large",
             Reason::TotalTooLarge(_) => "total-too-large",
             Reason::Ratio(_) => "compression-ratio",

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Bundle, BundleError, File, Reason, root};
 use crate::limits::Limits;
-use crate::path::{SkillPath, fold, quoted};
+use crate::path::{PathError, SkillPath, ancestors, quoted};
 
 pub(super) struct Table<'l> {
     limits: &'l Limits,
@@ -27,11 +27,23 @@ struct Name {
     folder: bool,
 }
 
+impl Name {
+    fn new(spelled: &str, folder: bool) -> Self {
+        Name {
+            spelled: spelled.to_owned(),
+            folder,
+        }
+    }
+}
+
 impl<'l> Table<'l> {
     pub(super) fn new(limits: &'l Limits) -> Self {
         let wrapped = Limits {
-            path_bytes: limits.path_bytes + limits.part_bytes + 1,
-            depth: limits.depth + 1,
+            path_bytes: limits
+                .path_bytes
+                .saturating_add(limits.part_bytes)
+                .saturating_add(1),
+            depth: limits.depth.saturating_add(1),
             ..limits.clone()
         };
         Table {
@@ -69,35 +81,47 @@ impl<'l> Table<'l> {
 
     /// Takes a folder, which only counts where a file has its name.
     pub(super) fn add_folder(&mut self, name: &str) -> Result<(), BundleError> {
-        let path = SkillPath::parse(name, &self.wrapped)?;
+        if name == "." {
+            return Ok(());
+        }
+        let path = self.parse(name)?;
         if is_mac_extra(&path) {
             return Ok(());
         }
-        self.take_folder(path.as_str())?;
-        self.take_parents(&path)
+        let key = path.fold();
+        self.take_folder(path.as_str(), &key)?;
+        self.take_parents(&path, &key)
     }
 
     pub(super) fn add_file(&mut self, name: &str, file: File) -> Result<(), BundleError> {
-        let path = SkillPath::parse(name, &self.wrapped)?;
+        let path = self.parse(name)?;
         if is_mac_extra(&path) || is_mac_shadow(&path, &file.data) {
             self.ignored.push(path.into());
             return Ok(());
         }
-        self.take_file(&path)?;
-        self.take_parents(&path)?;
+        if self.files.len() == self.limits.files {
+            return Err(Reason::TooManyFiles(self.limits.files).into());
+        }
+        let key = path.fold();
+        self.take_file(&path, &key)?;
+        self.take_parents(&path, &key)?;
         self.files.insert(path, file);
         Ok(())
     }
 
-    fn take_file(&mut self, path: &SkillPath) -> Result<(), BundleError> {
+    /// Checks a name that may still have its wrapping folder. One that is too long
+    /// even so is told the limit it will have to keep in the end.
+    fn parse(&self, name: &str) -> Result<SkillPath, PathError> {
+        // Packing the folder one is in puts this before every name.
+        let name = name.strip_prefix("./").unwrap_or(name);
+        SkillPath::parse(name, &self.wrapped).or_else(|_| SkillPath::parse(name, self.limits))
+    }
+
+    fn take_file(&mut self, path: &SkillPath, key: &str) -> Result<(), BundleError> {
         let spelled = path.as_str();
-        let reason = match self.names.get(&path.fold()) {
+        let reason = match self.names.get(key) {
             None => {
-                let name = Name {
-                    spelled: spelled.to_owned(),
-                    folder: false,
-                };
-                self.names.insert(path.fold(), name);
+                self.names.insert(key.to_owned(), Name::new(spelled, false));
                 return Ok(());
             }
             Some(other) if other.folder => Reason::FileAndFolder,
@@ -107,27 +131,24 @@ impl<'l> Table<'l> {
         Err(BundleError::at(spelled, reason))
     }
 
-    fn take_parents(&mut self, path: &SkillPath) -> Result<(), BundleError> {
-        path.ancestors().try_for_each(|up| self.take_folder(up))
+    fn take_parents(&mut self, path: &SkillPath, key: &str) -> Result<(), BundleError> {
+        let mut parents = path.ancestors().zip(ancestors(key));
+        parents.try_for_each(|(spelled, key)| self.take_folder(spelled, key))
     }
 
-    fn take_folder(&mut self, spelled: &str) -> Result<(), BundleError> {
-        let name = self.names.entry(fold(spelled)).or_insert_with(|| Name {
-            spelled: spelled.to_owned(),
-            folder: true,
-        });
-        if !name.folder {
-            return Err(BundleError::at(spelled, Reason::FileAndFolder));
+    fn take_folder(&mut self, spelled: &str, key: &str) -> Result<(), BundleError> {
+        match self.names.get(key) {
+            Some(name) if !name.folder => Err(BundleError::at(spelled, Reason::FileAndFolder)),
+            Some(_) => Ok(()),
+            None => {
+                self.names.insert(key.to_owned(), Name::new(spelled, true));
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Finds the skill in what was taken and makes its folder the root.
     pub(super) fn into_bundle(self) -> Result<Bundle, BundleError> {
-        let (count, limit) = (self.files.len(), self.limits.files);
-        if count > limit {
-            return Err(Reason::TooManyFiles { count, limit }.into());
-        }
         let root = root::find(&self.files)?;
         let prefix = root.folder.as_ref().map_or(0, |folder| folder.len() + 1);
         let mut files = BTreeMap::new();

@@ -18,6 +18,7 @@ pub(super) struct Extensions {
 struct Pax {
     path: Option<Vec<u8>>,
     size: Option<u64>,
+    sparse: bool,
 }
 
 impl Extensions {
@@ -40,16 +41,13 @@ impl Extensions {
             EntryType::XGlobalHeader => {
                 let records = payload(entry, limits)?;
                 let pax = Pax::parse(&records)?;
-                if pax.path.is_some() || pax.size.is_some() {
+                if pax.path.is_some() || pax.size.is_some() || pax.sparse {
                     return refuse("gives one name or size to all entries");
                 }
             }
             _ => return Ok(false),
         }
-        match (&self.long_name, self.pax.as_ref().map(|pax| &pax.path)) {
-            (Some(_), Some(Some(_))) => Err(Reason::NameAmbiguous.into()),
-            _ => Ok(true),
-        }
+        Ok(true)
     }
 
     /// The name that replaces the one in the entry's header.
@@ -58,9 +56,19 @@ impl Extensions {
         self.long_name.as_deref().or(pax)
     }
 
-    /// Tools differ in which size they believe, so there may be only one.
-    pub(super) fn check_size(&self, size: u64) -> Result<(), Reason> {
-        match self.pax.as_ref().and_then(|pax| pax.size) {
+    /// Tools differ in which name and which size they believe, so there may be
+    /// only one of each.
+    pub(super) fn check(&self, size: u64) -> Result<(), Reason> {
+        let Some(pax) = &self.pax else {
+            return Ok(());
+        };
+        if pax.sparse {
+            return Err(Reason::Sparse);
+        }
+        if pax.path.is_some() && self.long_name.is_some() {
+            return Err(Reason::NameAmbiguous);
+        }
+        match pax.size {
             Some(other) if other != size => Err(Reason::Extension("states another size")),
             _ => Ok(()),
         }
@@ -93,10 +101,12 @@ impl Pax {
             b"path" => once(&mut self.path, value.to_vec()),
             b"size" => once(&mut self.size, number(value)?),
             b"hdrcharset" if value != b"ISO-IR 10646 2000 UTF-8" => {
-                refuse("has names that are not UTF-8")
+                refuse("declares names in another encoding than UTF-8")
             }
-            _ if key.starts_with(b"GNU.sparse.") => Err(Reason::Sparse.into()),
-            _ => Ok(()),
+            _ => {
+                self.sparse |= key.starts_with(b"GNU.sparse.");
+                Ok(())
+            }
         }
     }
 }

@@ -68,19 +68,14 @@ fn take(
     let kind = entry.header().entry_type();
     check_kind(kind).map_err(at)?;
     let size = entry.header().entry_size().map_err(header)?;
-    extensions.check_size(size).map_err(at)?;
+    extensions.check(size).map_err(at)?;
 
     let name = std::str::from_utf8(&raw).map_err(|_| at(Reason::NameNotUtf8))?;
-    // `tar -C folder .` writes every name with this in front.
-    let name = name.strip_prefix("./").unwrap_or(name);
     if let Some(folder) = folder_name(name, kind) {
         if size != 0 {
             return Err(at(Reason::FolderWithData));
         }
-        return match folder {
-            "" | "." => Ok(()),
-            _ => table.add_folder(folder),
-        };
+        return table.add_folder(folder);
     }
     table.claim(&raw, size)?;
     let file = File {
@@ -95,7 +90,7 @@ fn take(
 fn folder_name(name: &str, kind: EntryType) -> Option<&str> {
     match name.strip_suffix('/') {
         Some(folder) => Some(folder),
-        None if kind.is_dir() || name.is_empty() => Some(name),
+        None if kind.is_dir() => Some(name),
         None => None,
     }
 }

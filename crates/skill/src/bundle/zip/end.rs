@@ -1,5 +1,6 @@
 //! The end record: where the directory lies and how many entries it lists.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::super::{BundleError, Reason};
@@ -37,7 +38,18 @@ pub(super) fn find(zip: &[u8]) -> Result<End, BundleError> {
     if locator.is_some_and(|bytes| bytes.starts_with(ZIP64_LOCATOR)) {
         return Err(Reason::Zip64.into());
     }
-    parse(zip, at).ok_or(Reason::ZipNoEnd)?.check(at)
+    let record = parse(zip, at).ok_or(Reason::ZipNoEnd)?;
+    let directory = record.directory()?;
+    match directory.end.cmp(&at) {
+        Ordering::Equal => Ok(End {
+            directory,
+            entries: usize::from(record.entries),
+        }),
+        // The offsets are right for an archive that began later in the file.
+        Ordering::Less if !zip.starts_with(b"PK\x03\x04") => Err(Reason::ZipPrefix.into()),
+        Ordering::Less => Err(Reason::ZipDirectory("it ends before its end record").into()),
+        Ordering::Greater => Err(Reason::ZipDirectory("it reaches past its end record").into()),
+    }
 }
 
 /// Where the signature stands, the last place first, as far back as a comment
@@ -76,7 +88,8 @@ fn parse(zip: &[u8], at: usize) -> Option<Record> {
 }
 
 impl Record {
-    fn check(self, at: usize) -> Result<End, BundleError> {
+    /// Where it says the directory is.
+    fn directory(&self) -> Result<Range<usize>, BundleError> {
         if self.entries == u16::MAX || self.size == u32::MAX || self.offset == u32::MAX {
             return Err(Reason::Zip64.into());
         }
@@ -85,14 +98,6 @@ impl Record {
         }
         let start = usize::try_from(self.offset).unwrap_or(usize::MAX);
         let size = usize::try_from(self.size).unwrap_or(usize::MAX);
-        match start.checked_add(size) {
-            Some(end) if end == at => Ok(End {
-                directory: start..at,
-                entries: usize::from(self.entries),
-            }),
-            // The offsets are right for an archive that began later in the file.
-            Some(end) if end < at => Err(Reason::ZipPrefix.into()),
-            _ => Err(Reason::ZipDirectory("it would reach past its end record").into()),
-        }
+        Ok(start..start.saturating_add(size))
     }
 }

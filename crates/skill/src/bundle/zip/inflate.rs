@@ -38,8 +38,8 @@ impl Inflater {
     fn inflate(&mut self, packed: &[u8], size: u64) -> Result<Vec<u8>, Reason> {
         let corrupt = |why: &str| Reason::Corrupt(why.to_owned());
         // One byte of room beyond the stated size shows that there is more.
-        let room = usize::try_from(size).map_err(|_| corrupt("it is too large"))? + 1;
-        let mut data = Vec::with_capacity(room);
+        let room = usize::try_from(size.saturating_add(1));
+        let mut data = Vec::with_capacity(room.map_err(|_| corrupt("it is too large"))?);
         self.0.reset(false);
         let status = self
             .0

@@ -1,5 +1,6 @@
 //! Local headers and data: that they agree with the directory and lie end to end.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::super::{BundleError, Reason};
@@ -29,6 +30,9 @@ pub(super) fn check(
     let mut at = 0;
     for ((index, entry), end) in order.into_iter().zip(ends) {
         let refuse = |reason| BundleError::at(&entry.name, reason);
+        if at == 0 && entry.offset > 0 {
+            return Err(Reason::ZipPrefix.into());
+        }
         starts_at(entry, at).map_err(refuse)?;
         let end = usize::try_from(end).unwrap_or(usize::MAX).min(directory);
         let (span, after) = place(zip, entry, at, end).map_err(refuse)?;
@@ -46,10 +50,9 @@ pub(super) fn check(
 
 fn starts_at(entry: &Entry<'_>, at: usize) -> Result<(), Reason> {
     match entry.offset.cmp(&(at as u64)) {
-        std::cmp::Ordering::Equal => Ok(()),
-        std::cmp::Ordering::Less => Err(Reason::ZipOverlap),
-        std::cmp::Ordering::Greater if at == 0 => Err(Reason::ZipPrefix),
-        std::cmp::Ordering::Greater => Err(Reason::ZipGap),
+        Ordering::Equal => Ok(()),
+        Ordering::Less => Err(Reason::ZipOverlap),
+        Ordering::Greater => Err(Reason::ZipGap),
     }
 }
 

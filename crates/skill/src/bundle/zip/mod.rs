@@ -40,8 +40,8 @@ pub(super) fn read(zip: &[u8], limits: &Limits, table: &mut Table<'_>) -> Result
         table.count()?;
         table.claim(&entry.name, entry.size)?;
     }
-    let unpacked: u64 = entries.iter().map(|entry| entry.size).sum();
-    if unpacked > limits.unpacked_bytes(zip.len() as u64) {
+    let sizes = entries.iter().map(|entry| entry.size);
+    if sizes.fold(0, u64::saturating_add) > limits.unpacked_bytes(zip.len() as u64) {
         return Err(Reason::Ratio(limits.ratio).into());
     }
     let spans = layout::check(zip, &entries, end.directory.start)?;

@@ -1,0 +1,137 @@
+//! Packing and unpacking a skill of 60 files and 1 MB, against Python's zipfile.
+//!
+//! Ours does more in the same time: it checks every name, size and header against
+//! the limits, where zipfile only reads. Run with `--release`; takes the number of
+//! rounds as its argument.
+#![expect(clippy::print_stdout, reason = "its table is what it is for")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use bytes::Bytes;
+use prowess_bench::{Row, table};
+use prowess_skill::{Bundle, Layout, Limits, Manifest};
+
+const FILES: usize = 60;
+const BYTES: usize = 1_000_000;
+
+fn main() -> Result<()> {
+    let rounds: usize = match std::env::args().nth(1) {
+        Some(count) => count.parse().context("rounds must be a number")?,
+        None => 50,
+    };
+    let bundle = sample()?;
+    let zip = bundle.to_zip(&Layout::FLAT)?;
+    let dir = tempfile::tempdir()?;
+    let path = dir.path().join("skill.zip");
+    std::fs::write(&path, &zip)?;
+
+    let mut python = Python::start(&path)?;
+    let mut rows = ["unpack", "hash each file", "pack"].map(|what| Row {
+        what: what.to_owned(),
+        ours: Vec::new(),
+        theirs: Vec::new(),
+    });
+    for _ in 0..rounds {
+        let (read, unpack) = timed(|| Bundle::from_zip(&zip, &Limits::default()));
+        let read = read?;
+        let (_, hash) = timed(|| Manifest::of(&read));
+        let (_, pack) = timed(|| read.to_zip(&Layout::FLAT));
+        let theirs = python.round()?;
+        for ((row, ours), theirs) in rows.iter_mut().zip([unpack, hash, pack]).zip(theirs) {
+            row.ours.push(ours);
+            row.theirs.push(theirs);
+        }
+    }
+    python.stop()?;
+    let (files, bytes, packed) = (bundle.len(), bundle.total_bytes(), zip.len());
+    println!("{files} files, {bytes} bytes, {packed} packed; medians of {rounds} rounds\n");
+    println!("{}", table("Python zipfile", &rows));
+    Ok(())
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let done = std::hint::black_box(work());
+    (done, start.elapsed())
+}
+
+/// Text of words drawn by a small generator: it compresses about as prose does.
+fn sample() -> Result<Bundle> {
+    const WORDS: [&str; 16] = [
+        "skill", "read", "the", "table", "of", "each", "page", "and", "write", "what", "you",
+        "find", "there", "into", "one", "sheet",
+    ];
+    let mut state = 1_u64;
+    let mut word = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let pick = (state >> 60) as usize;
+        format!("{}{} ", WORDS.get(pick).unwrap_or(&""), (state >> 40) % 100)
+    };
+    let mut text = || {
+        let mut text = String::new();
+        while text.len() < BYTES / FILES {
+            text += &word();
+        }
+        text
+    };
+    let mut files = vec![("SKILL.md".to_owned(), Bytes::from(text()), false)];
+    for n in 1..FILES {
+        files.push((format!("references/{n}.md"), text().into(), false));
+    }
+    Ok(Bundle::from_files(files, &Limits::default())?)
+}
+
+/// The other side, kept running so that its start is not counted.
+struct Python {
+    child: Child,
+    ask: ChildStdin,
+    answer: BufReader<ChildStdout>,
+}
+
+impl Python {
+    fn start(zip: &Path) -> Result<Self> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("pack/zipfile_rounds.py");
+        let mut child = Command::new("python3")
+            .arg(script)
+            .arg(zip)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start python3")?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(ask), Some(answer)) => Ok(Python {
+                child,
+                ask,
+                answer: BufReader::new(answer),
+            }),
+            _ => bail!("python3 has no pipes"),
+        }
+    }
+
+    /// One round: how long unpacking, hashing and packing took.
+    fn round(&mut self) -> Result<[Duration; 3]> {
+        self.ask.write_all(b"go\n")?;
+        let mut line = String::new();
+        self.answer.read_line(&mut line)?;
+        let numbers: Result<Vec<u64>, _> = line.split_whitespace().map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[unpack, hash, pack]) => Ok([unpack, hash, pack].map(Duration::from_nanos)),
+            _ => bail!("python3 answered {line:?}"),
+        }
+    }
+
+    fn stop(mut self) -> Result<()> {
+        drop(self.ask);
+        let status = self.child.wait()?;
+        if !status.success() {
+            bail!("python3 ended with {status}");
+        }
+        Ok(())
+    }
+}

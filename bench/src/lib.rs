@@ -1,0 +1,69 @@
+//! What every benchmark shares: medians of interleaved rounds, printed as ratios.
+//!
+//! Each binary of this package measures one thing against another tool that does
+//! the same work on the same data, alternating between the two in one run, so that
+//! whatever else the machine does weighs on both alike.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// The middle of some durations, and none of no durations.
+pub fn median(times: &[Duration]) -> Option<Duration> {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+/// One line of a comparison: the same work by us and by another.
+pub struct Row {
+    /// What was done.
+    pub what: String,
+    /// Our times.
+    pub ours: Vec<Duration>,
+    /// The other's times.
+    pub theirs: Vec<Duration>,
+}
+
+/// The comparison as a Markdown table.
+pub fn table(other: &str, rows: &[Row]) -> String {
+    let mut out = format!("| | prowess | {other} | ratio |\n|---|---:|---:|---:|\n");
+    for row in rows {
+        let (Some(ours), Some(theirs)) = (median(&row.ours), median(&row.theirs)) else {
+            continue;
+        };
+        let ratio = theirs.as_secs_f64() / ours.as_secs_f64().max(f64::MIN_POSITIVE);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {ratio:.2} × |",
+            row.what,
+            millis(ours),
+            millis(theirs),
+        );
+    }
+    out
+}
+
+fn millis(time: Duration) -> String {
+    format!("{:.3} ms", time.as_secs_f64() * 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_gives_medians_and_how_many_times_we_are_faster() {
+        let millis = |values: [u64; 3]| values.map(Duration::from_millis).to_vec();
+        let row = Row {
+            what: "unpack".to_owned(),
+            ours: millis([3, 1, 2]),
+            theirs: millis([9, 4, 5]),
+        };
+        assert_eq!(
+            table("python", &[row]),
+            "| | prowess | python | ratio |\n|---|---:|---:|---:|\n\
+             | unpack | 2.000 ms | 5.000 ms | 2.50 × |\n"
+        );
+    }
+}

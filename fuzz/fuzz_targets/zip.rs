@@ -1,0 +1,44 @@
+//! Any bytes as a zip. What is accepted must keep its limits, survive our own
+//! packing, and be what an independent reader of zips sees.
+#![no_main]
+
+use std::io::Read;
+
+use libfuzzer_sys::fuzz_target;
+use prowess_skill::{Bundle, Layout, Limits};
+
+fuzz_target!(|bytes: &[u8]| {
+    let limits = Limits {
+        total_bytes: 1 << 20,
+        file_bytes: 1 << 19,
+        ..Limits::default()
+    };
+    let Ok(bundle) = Bundle::from_zip(bytes, &limits) else {
+        return;
+    };
+    assert!(bundle.total_bytes() <= limits.total_bytes);
+    assert!(bundle.len() <= limits.files);
+    let packed = bundle.to_zip(&Layout::FLAT).unwrap();
+    let again = Bundle::from_zip(&packed, &limits).unwrap();
+    assert!(again.files().eq(bundle.files()));
+    agrees(bytes, &bundle);
+});
+
+/// The zip crate, asked for each file by its raw name, gives the same content.
+fn agrees(bytes: &[u8], bundle: &Bundle) {
+    let mut other = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
+    for (path, file) in bundle.files() {
+        let name = match bundle.folder() {
+            Some(folder) => format!("{folder}/{path}"),
+            None => path.to_string(),
+        };
+        // A name in an old code page was given by its Unicode copy.
+        let Some(index) = other.index_for_name_raw(name.as_bytes()) else {
+            continue;
+        };
+        let mut entry = other.by_index(index).unwrap();
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).unwrap();
+        assert_eq!(content, &file.data[..], "{name}");
+    }
+}

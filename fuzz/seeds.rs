@@ -1,0 +1,39 @@
+//! Writes the archives of the testkit as the corpus that the targets start from.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use prowess_testkit::{friendly, hostile};
+
+/// Larger seeds only slow the search down.
+const LARGEST: usize = 8192;
+
+fn main() -> std::io::Result<()> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+    let hostile = hostile::all().into_iter().map(|archive| archive.bytes);
+    let friendly = friendly::all().into_iter().map(|archive| archive.bytes);
+    for target in ["zip", "tar_gz"] {
+        fs::create_dir_all(corpus.join(target))?;
+    }
+    for (n, bytes) in hostile.chain(friendly).enumerate() {
+        let gzip = bytes.starts_with(b"\x1f\x8b");
+        let seed = if gzip { inflated(&bytes) } else { bytes };
+        if seed.len() <= LARGEST {
+            let target = if gzip { "tar_gz" } else { "zip" };
+            fs::write(corpus.join(target).join(format!("seed-{n:03}")), seed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The `tar_gz` target takes plain tars and compresses them itself: a search that
+/// had to get past gzip's checksum first would find nothing behind it.
+fn inflated(gz: &[u8]) -> Vec<u8> {
+    let mut tar = Vec::new();
+    // A broken stream still gives the part before it broke.
+    let _ = flate2::read::GzDecoder::new(gz)
+        .take(LARGEST as u64 + 1)
+        .read_to_end(&mut tar);
+    tar
+}
