@@ -84,15 +84,16 @@ impl Engine {
         self.patterns.get(index).map(|compiled| compiled.pattern)
     }
 
-    /// All weighed matches in a file, at most `keep` per pattern and severity;
-    /// the log is told of the rest.
+    /// The weighed matches in a file, at most `keep` per pattern and severity
+    /// unless they mask; the log is told of the rest. Also says up to where the
+    /// text was searched before the work ran out.
     pub(crate) fn find(
         &self,
         view: &View<'_>,
         keep: usize,
         work: &mut usize,
         log: &mut Collector<'_>,
-    ) -> Vec<Found> {
+    ) -> (Vec<Found>, usize) {
         let mut search = Search {
             view,
             keep,
@@ -117,17 +118,18 @@ impl Engine {
                 let Some(left) = work.checked_sub(cost) else {
                     let detail = "too many near misses; the rest of this file was not matched";
                     log.gap(Some(view.path), GapReason::WorkExhausted, detail.to_owned());
-                    return search.found;
+                    return (search.found, at);
                 };
                 *work = left;
             }
         }
         self.tell_omitted(&search, log);
-        search.found
+        (search.found, view.text.len())
     }
 
     fn tell_omitted(&self, search: &Search<'_>, log: &mut Collector<'_>) {
-        for (cursor, compiled) in search.cursors.iter().zip(&self.patterns) {
+        let all = search.cursors.iter().zip(&self.patterns);
+        for (cursor, compiled) in all.filter(|(_, compiled)| !compiled.pattern.masks) {
             for (&severity, &seen) in Severity::ALL.iter().zip(&cursor.seen) {
                 log.omit(
                     compiled.pattern.rule,
@@ -206,7 +208,7 @@ impl Search<'_> {
             };
             if let Some(seen) = cursor.seen.get_mut(weight.0 as usize) {
                 *seen += 1;
-                if *seen <= self.keep {
+                if *seen <= self.keep || pattern.masks {
                     self.found.push(Found {
                         pattern: index,
                         span,

@@ -80,10 +80,10 @@ impl Scanner {
                 continue;
             };
             let mut view = View::open(part, &mut log);
-            let found = self
+            let (found, reached) = self
                 .engine
                 .find(&view, limits.per_rule, &mut work, &mut log);
-            self.keep(&mut view, found, &mut log);
+            self.keep(&mut view, found, reached, &mut log);
             rules::check_file(&view, subject, &mut log);
             facts.learn(&view);
         }
@@ -92,15 +92,22 @@ impl Scanner {
     }
 
     /// Logs what the patterns found: of several hits of one rule on one line
-    /// only the worst, and of secrets every one, but none in the clear.
-    fn keep(&self, view: &mut View<'_>, found: Vec<Found>, log: &mut Collector<'_>) {
+    /// only the worst, and of secrets every one, but none in the clear. What was
+    /// not reached may hold secrets too, so no evidence shows any of it.
+    fn keep(
+        &self,
+        view: &mut View<'_>,
+        found: Vec<Found>,
+        reached: usize,
+        log: &mut Collector<'_>,
+    ) {
         let mut worst: BTreeMap<(&str, usize), Found> = BTreeMap::new();
         let mut secrets = Vec::new();
         for found in found {
             let Some(pattern) = self.engine.pattern(found.pattern) else {
                 continue;
             };
-            if pattern.rule == &rules::secrets::SECRET {
+            if pattern.masks {
                 secrets.push(found);
                 continue;
             }
@@ -116,6 +123,9 @@ impl Scanner {
         }
         let secrets = rules::secrets::merge(&view.text, secrets);
         view.masks = secrets.iter().map(|found| found.span.clone()).collect();
+        if reached < view.text.len() {
+            view.masks.push(reached..view.text.len());
+        }
         for Found {
             pattern,
             span,
