@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::{memchr_iter, memrchr_iter};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::collector::Collector;
@@ -241,22 +242,16 @@ struct Window {
 fn window(text: &[u8], at: usize) -> Window {
     let floor = at.saturating_sub(BEFORE.0);
     let before = text.get(floor..at).unwrap_or_default();
-    let start = nth_newline(before.iter().rev(), BEFORE.1).map_or(floor, |back| at - back);
+    let start = memrchr_iter(b'\n', before).nth(BEFORE.1 - 1);
     let ceiling = text.len().min(at + AFTER.0);
     let after = text.get(at..ceiling).unwrap_or_default();
-    let end = nth_newline(after.iter(), AFTER.1).map_or(ceiling, |on| at + on);
-    let line = nth_newline(after.iter(), 1).map_or(ceiling, |on| at + on);
+    let mut newlines = memchr_iter(b'\n', after).map(|on| at + on);
+    let line = newlines.next().unwrap_or(ceiling);
     Window {
-        start,
+        start: start.map_or(floor, |on| floor + on + 1),
         done: line.min(at + STEP),
-        end,
+        end: newlines.nth(AFTER.1 - 2).unwrap_or(ceiling),
     }
-}
-
-/// How many bytes come before the `count`-th newline.
-fn nth_newline<'t>(bytes: impl Iterator<Item = &'t u8>, count: usize) -> Option<usize> {
-    let newlines = bytes.enumerate().filter(|(_, byte)| **byte == b'\n');
-    newlines.map(|(position, _)| position).nth(count - 1)
 }
 
 fn compile(pattern: &'static Pattern) -> Result<Compiled, ScannerError> {
