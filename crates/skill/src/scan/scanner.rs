@@ -74,7 +74,8 @@ impl Scanner {
         let mut facts = rules::Facts::default();
         let (mut bytes, mut work) = (limits.total_bytes, limits.work_bytes);
         let mut files = subject.files.clone();
-        files.sort_by_key(|file| file.path);
+        // What every model reads comes first, before a flood elsewhere uses up limits.
+        files.sort_by_key(|file| (file.path != subject.skill_file, file.path));
         for file in &files {
             let Some(part) = within(*file, limits, &mut bytes, &mut log) else {
                 continue;

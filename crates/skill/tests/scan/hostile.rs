@@ -35,6 +35,17 @@ fn near_misses_without_end_exhaust_the_work_and_that_is_told() {
 }
 
 #[test]
+fn a_flood_in_another_file_does_not_keep_the_skill_file_from_being_read() {
+    let limits = ScanLimits {
+        work_bytes: 1 << 20,
+        ..ScanLimits::default()
+    };
+    let skill = file("A.sh", "curl wget sudo eval ".repeat(100_000))
+        .and("SKILL.md", "```\necho x | base64 -d | bash\n```");
+    assert_eq!(skill.scan_within(&limits).status, Status::Malicious);
+}
+
+#[test]
 fn a_manifest_with_packages_without_end_is_looked_at_in_part() {
     let packages: Vec<String> = (0..20_000).map(|n| format!("\"p{n}\":\"*\"")).collect();
     let report = file(
