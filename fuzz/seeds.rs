@@ -13,7 +13,7 @@ fn main() -> std::io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let hostile = hostile::all().into_iter().map(|archive| archive.bytes);
     let friendly = friendly::all().into_iter().map(|archive| archive.bytes);
-    for target in ["zip", "tar_gz"] {
+    for target in ["zip", "tar_gz", "frontmatter"] {
         fs::create_dir_all(corpus.join(target))?;
     }
     for (n, bytes) in hostile.chain(friendly).enumerate() {
@@ -24,8 +24,19 @@ fn main() -> std::io::Result<()> {
             fs::write(corpus.join(target).join(format!("seed-{n:03}")), seed)?;
         }
     }
+    for (n, text) in FRONTMATTERS.iter().enumerate() {
+        fs::write(corpus.join("frontmatter").join(format!("seed-{n:03}")), text)?;
+    }
     Ok(())
 }
+
+/// A little of everything that the readers know.
+const FRONTMATTERS: [&str; 4] = [
+    "---\nname: s\ndescription: >-\n  a\n  b\nmetadata: {a: [1, x], b: 'c'}\n---\nbody\n",
+    "\u{feff}\n---\nname: s\ndescription: | Use: it\n  well\nallowed-tools: Bash(git *), Read\n---\n",
+    "---\r\nname: \"s\\u00e9\"\r\ndescription: a: b # c\r\nx: &y [*y]\r\n---\r\n",
+    "---\ntools:\n  t:\n    description: d\n    script: a.py\n    args:\n      x: {type: integer, enum: [1]}\n---\n",
+];
 
 /// The `tar_gz` target takes plain tars and compresses them itself: a search that
 /// had to get past gzip's checksum first would find nothing behind it.

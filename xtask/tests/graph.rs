@@ -19,7 +19,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// What a crate that does no IO must not depend on, however far down.
-const IMPURE: &[&str] = &["tokio", "reqwest", "hyper", "sqlx", "rusqlite", "nix", "rustix", "socket2", "mio"];
+const IMPURE: &[&str] = &[
+    "tokio", "reqwest", "hyper", "sqlx", "rusqlite", "nix", "rustix", "socket2", "mio",
+];
 const PURE: &[&str] = &["prowess-skill"];
 
 fn metadata() -> Value {
@@ -27,7 +29,11 @@ fn metadata() -> Value {
         .args(["metadata", "--format-version", "1", "--locked", "--offline"])
         .output()
         .unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
@@ -35,11 +41,19 @@ fn metadata() -> Value {
 fn normal_dependencies(metadata: &Value) -> BTreeMap<String, (String, Vec<String>)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let packages = metadata["packages"].as_array().unwrap().iter();
-    let names: BTreeMap<_, _> = packages.map(|p| (text(&p["id"]), text(&p["name"]))).collect();
+    let names: BTreeMap<_, _> = packages
+        .map(|p| (text(&p["id"]), text(&p["name"])))
+        .collect();
     let nodes = metadata["resolve"]["nodes"].as_array().unwrap().iter();
     nodes
         .map(|node| {
-            let normal = |dep: &&Value| dep["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null());
+            let normal = |dep: &&Value| {
+                dep["dep_kinds"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .any(|kind| kind["kind"].is_null())
+            };
             let deps = node["deps"].as_array().unwrap().iter().filter(normal);
             let id = text(&node["id"]);
             let name = names[&id].clone();
@@ -52,16 +66,30 @@ fn normal_dependencies(metadata: &Value) -> BTreeMap<String, (String, Vec<String
 fn crates_know_only_those_below_them() {
     let metadata = metadata();
     let all = normal_dependencies(&metadata);
-    let members: BTreeSet<&str> = metadata["workspace_members"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+    let members: BTreeSet<&str> = metadata["workspace_members"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|id| id.as_str().unwrap())
+        .collect();
     let planned: BTreeMap<_, _> = ALLOWED.iter().copied().collect();
     for (id, (name, deps)) in all.iter().filter(|(id, _)| members.contains(id.as_str())) {
-        let allowed = planned.get(name.as_str()).unwrap_or_else(|| panic!("{name} is not in the plan ({id})"));
+        let allowed = planned
+            .get(name.as_str())
+            .unwrap_or_else(|| panic!("{name} is not in the plan ({id})"));
         for dep in deps.iter().filter(|dep| members.contains(dep.as_str())) {
             let dep = &all[dep].0;
-            assert!(allowed.contains(&dep.as_str()), "{name} must not know {dep}");
+            assert!(
+                allowed.contains(&dep.as_str()),
+                "{name} must not know {dep}"
+            );
         }
     }
-    assert_eq!(members.len(), ALLOWED.len(), "the plan names crates that are not there");
+    assert_eq!(
+        members.len(),
+        ALLOWED.len(),
+        "the plan names crates that are not there"
+    );
 }
 
 #[test]

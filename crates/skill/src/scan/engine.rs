@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::{memchr_iter, memrchr_iter};
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::collector::Collector;
@@ -84,15 +85,16 @@ impl Engine {
         self.patterns.get(index).map(|compiled| compiled.pattern)
     }
 
-    /// All weighed matches in a file, at most `keep` per pattern and severity;
-    /// the log is told of the rest.
+    /// The weighed matches in a file, at most `keep` per pattern and severity
+    /// unless they mask; the log is told of the rest. Also says up to where the
+    /// text was searched before the work ran out.
     pub(crate) fn find(
         &self,
         view: &View<'_>,
         keep: usize,
         work: &mut usize,
         log: &mut Collector<'_>,
-    ) -> Vec<Found> {
+    ) -> (Vec<Found>, usize) {
         let mut search = Search {
             view,
             keep,
@@ -117,17 +119,18 @@ impl Engine {
                 let Some(left) = work.checked_sub(cost) else {
                     let detail = "too many near misses; the rest of this file was not matched";
                     log.gap(Some(view.path), GapReason::WorkExhausted, detail.to_owned());
-                    return search.found;
+                    return (search.found, at);
                 };
                 *work = left;
             }
         }
         self.tell_omitted(&search, log);
-        search.found
+        (search.found, view.text.len())
     }
 
     fn tell_omitted(&self, search: &Search<'_>, log: &mut Collector<'_>) {
-        for (cursor, compiled) in search.cursors.iter().zip(&self.patterns) {
+        let all = search.cursors.iter().zip(&self.patterns);
+        for (cursor, compiled) in all.filter(|(_, compiled)| !compiled.pattern.masks) {
             for (&severity, &seen) in Severity::ALL.iter().zip(&cursor.seen) {
                 log.omit(
                     compiled.pattern.rule,
@@ -206,7 +209,7 @@ impl Search<'_> {
             };
             if let Some(seen) = cursor.seen.get_mut(weight.0 as usize) {
                 *seen += 1;
-                if *seen <= self.keep {
+                if *seen <= self.keep || pattern.masks {
                     self.found.push(Found {
                         pattern: index,
                         span,
@@ -239,22 +242,16 @@ struct Window {
 fn window(text: &[u8], at: usize) -> Window {
     let floor = at.saturating_sub(BEFORE.0);
     let before = text.get(floor..at).unwrap_or_default();
-    let start = nth_newline(before.iter().rev(), BEFORE.1).map_or(floor, |back| at - back);
+    let start = memrchr_iter(b'\n', before).nth(BEFORE.1 - 1);
     let ceiling = text.len().min(at + AFTER.0);
     let after = text.get(at..ceiling).unwrap_or_default();
-    let end = nth_newline(after.iter(), AFTER.1).map_or(ceiling, |on| at + on);
-    let line = nth_newline(after.iter(), 1).map_or(ceiling, |on| at + on);
+    let mut newlines = memchr_iter(b'\n', after).map(|on| at + on);
+    let line = newlines.next().unwrap_or(ceiling);
     Window {
-        start,
+        start: start.map_or(floor, |on| floor + on + 1),
         done: line.min(at + STEP),
-        end,
+        end: newlines.nth(AFTER.1 - 2).unwrap_or(ceiling),
     }
-}
-
-/// How many bytes come before the `count`-th newline.
-fn nth_newline<'t>(bytes: impl Iterator<Item = &'t u8>, count: usize) -> Option<usize> {
-    let newlines = bytes.enumerate().filter(|(_, byte)| **byte == b'\n');
-    newlines.map(|(position, _)| position).nth(count - 1)
 }
 
 fn compile(pattern: &'static Pattern) -> Result<Compiled, ScannerError> {

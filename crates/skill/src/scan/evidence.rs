@@ -22,15 +22,23 @@ pub(crate) fn excerpt(
         .get(span.end.min(bound)..bound)
         .and_then(|rest| rest.find('\n'))
         .map_or(bound, |at| span.end.min(bound) + at);
+    escape(masked(text, from..line_end, masks).trim(), chars)
+}
+
+/// A part of `text` with every range of `masks` redacted.
+pub(crate) fn masked(text: &str, span: Range<usize>, masks: &[Range<usize>]) -> String {
     let mut shown = String::new();
-    let mut at = from;
-    for mask in masks.iter().filter(|m| m.end > from && m.start < line_end) {
+    let mut at = span.start;
+    for mask in masks
+        .iter()
+        .filter(|mask| mask.end > span.start && mask.start < span.end)
+    {
         shown.push_str(text.get(at..mask.start).unwrap_or_default());
         shown.push_str(&redact(text.get(mask.clone()).unwrap_or_default()));
         at = at.max(mask.end);
     }
-    shown.push_str(text.get(at..line_end).unwrap_or_default());
-    escape(shown.trim(), chars)
+    shown.push_str(text.get(at..span.end).unwrap_or_default());
+    shown
 }
 
 /// The start of the line that holds `at`, but at most `reach` bytes before it.
@@ -73,7 +81,12 @@ pub(crate) fn escape(text: &str, chars: usize) -> String {
 /// Whether a character shows nothing, or changes how others show.
 fn is_invisible(c: char) -> bool {
     let variation = matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}');
+    let filler = matches!(
+        c,
+        '\u{34F}' | '\u{115F}' | '\u{1160}' | '\u{3164}' | '\u{FFA0}'
+    );
     variation
+        || filler
         || matches!(
             get_general_category(c),
             GeneralCategory::Control

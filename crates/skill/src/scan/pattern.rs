@@ -22,6 +22,8 @@ pub(crate) struct Pattern {
     pub(crate) langs: &'static [Lang],
     /// Moves the weight by context, or drops the hit.
     pub(crate) weigh: fn(&Hit<'_>) -> Option<Weight>,
+    /// Whether every match is kept, because other evidence must not show it.
+    pub(crate) masks: bool,
     /// Path and text of a file it must find something in; a test holds it to that.
     pub(crate) example: (&'static str, &'static str),
 }
@@ -42,6 +44,7 @@ impl Pattern {
             roles: Roles::ALL,
             langs: &[],
             weigh: weigh::as_is,
+            masks: false,
             example: ("", ""),
         }
     }
@@ -63,6 +66,11 @@ impl Pattern {
 
     pub(crate) const fn weigh(mut self, weigh: fn(&Hit<'_>) -> Option<Weight>) -> Pattern {
         self.weigh = weigh;
+        self
+    }
+
+    pub(crate) const fn masking(mut self) -> Pattern {
+        self.masks = true;
         self
     }
 

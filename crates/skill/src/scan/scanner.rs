@@ -74,16 +74,17 @@ impl Scanner {
         let mut facts = rules::Facts::default();
         let (mut bytes, mut work) = (limits.total_bytes, limits.work_bytes);
         let mut files = subject.files.clone();
-        files.sort_by_key(|file| file.path);
+        // What every model reads comes first, before a flood elsewhere uses up limits.
+        files.sort_by_key(|file| (file.path != subject.skill_file, file.path));
         for file in &files {
             let Some(part) = within(*file, limits, &mut bytes, &mut log) else {
                 continue;
             };
             let mut view = View::open(part, &mut log);
-            let found = self
+            let (found, reached) = self
                 .engine
                 .find(&view, limits.per_rule, &mut work, &mut log);
-            self.keep(&mut view, found, &mut log);
+            self.keep(&mut view, found, reached, &mut log);
             rules::check_file(&view, subject, &mut log);
             facts.learn(&view);
         }
@@ -92,15 +93,22 @@ impl Scanner {
     }
 
     /// Logs what the patterns found: of several hits of one rule on one line
-    /// only the worst, and of secrets every one, but none in the clear.
-    fn keep(&self, view: &mut View<'_>, found: Vec<Found>, log: &mut Collector<'_>) {
+    /// only the worst, and of secrets every one, but none in the clear. What was
+    /// not reached may hold secrets too, so no evidence shows any of it.
+    fn keep(
+        &self,
+        view: &mut View<'_>,
+        found: Vec<Found>,
+        reached: usize,
+        log: &mut Collector<'_>,
+    ) {
         let mut worst: BTreeMap<(&str, usize), Found> = BTreeMap::new();
         let mut secrets = Vec::new();
         for found in found {
             let Some(pattern) = self.engine.pattern(found.pattern) else {
                 continue;
             };
-            if pattern.rule == &rules::secrets::SECRET {
+            if pattern.masks {
                 secrets.push(found);
                 continue;
             }
@@ -116,6 +124,9 @@ impl Scanner {
         }
         let secrets = rules::secrets::merge(&view.text, secrets);
         view.masks = secrets.iter().map(|found| found.span.clone()).collect();
+        if reached < view.text.len() {
+            view.masks.push(reached..view.text.len());
+        }
         for Found {
             pattern,
             span,

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::declared::EXEC_DECL;
+use super::manifest;
 use crate::scan::collector::Collector;
 use crate::scan::finding::{Confidence, Severity, Weight};
 use crate::scan::subject::Subject;
@@ -52,25 +53,20 @@ fn by_name(view: &View<'_>) -> Option<(Weight, &'static str)> {
 }
 
 fn install_scripts(view: &View<'_>, log: &mut Collector<'_>) {
-    let Ok(manifest) = serde_json::from_str::<Value>(&view.text) else {
+    let Some(manifest) = manifest::read(view, log) else {
         return;
     };
     let Some(scripts) = manifest.get("scripts").and_then(Value::as_object) else {
         return;
     };
-    for (name, command) in scripts {
+    for name in scripts.keys() {
         let severity = match name.as_str() {
             "preinstall" | "install" | "postinstall" => Severity::High,
             "prepare" | "prepublish" => Severity::Low,
             _ => continue,
         };
-        let command = command.as_str().unwrap_or_default();
-        let at = view.text.find(&format!("\"{name}\"")).unwrap_or(0);
-        let span = at..at + name.len();
-        let message = format!(
-            "npm runs the `{name}` script by itself: {}",
-            crate::scan::evidence::escape(command, 80)
-        );
+        let span = manifest::place_of(view, name);
+        let message = format!("npm runs the `{name}` script by itself");
         log.at(
             &EXEC_DECL,
             view,

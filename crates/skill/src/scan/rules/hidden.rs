@@ -107,7 +107,8 @@ fn padding(view: &View<'_>, log: &mut Collector<'_>) {
         }
         if blank >= FAR_DOWN {
             let message = format!("Text stands below {blank} blank lines");
-            log.at(&INJ_HIDDEN, view, start..start + 1, weight, message);
+            let span = start..start + line.trim_end().len();
+            log.at(&INJ_HIDDEN, view, span, weight, message);
         }
         blank = 0;
         if let Some(far) = far_right(line) {

@@ -22,13 +22,8 @@ pub(crate) fn check(view: &View<'_>, log: &mut Collector<'_>) {
     for (start, word) in disguised_words(&view.text) {
         let weight = Weight(Severity::Medium, Confidence::Medium);
         let message = "A word mixes Latin with look-alike letters of another script";
-        log.at(
-            &UNI_HIDDEN,
-            view,
-            start..start + word.len(),
-            weight,
-            message,
-        );
+        let span = start..start + word.len();
+        log.told(&UNI_HIDDEN, view, span, weight, &spelled(word), message);
     }
 }
 
@@ -68,12 +63,12 @@ fn is_disguised(word: &str) -> bool {
     latin >= 2 && foreign.clone().count() > 0 && foreign.clone().all(|c| LOOKALIKES.contains(c))
 }
 
-/// The name with its foreign letters written as code points: on paper the two
-/// names look the same.
-fn spelled(name: &str) -> String {
+/// A word with its foreign letters written as code points: on paper the two
+/// words look the same.
+fn spelled(word: &str) -> String {
     let letter = |c: char| match c.is_ascii() {
         true => c.to_string(),
         false => format!("{c}(U+{:04X})", u32::from(c)),
     };
-    name.chars().map(letter).collect()
+    word.chars().map(letter).collect()
 }

@@ -25,6 +25,7 @@ mod hidden;
 mod homoglyph;
 mod impersonation;
 mod injection;
+mod manifest;
 mod money;
 mod persistence;
 mod privilege;

@@ -70,7 +70,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     secret(
         "A private key",
         &["private key-----", "private key block-----"],
-        r#"-----BEGIN (?:RSA |EC |DSA |OPENSSH |PGP |ENCRYPTED )?PRIVATE KEY(?: BLOCK)?-----(?:\s|\\n)+(?:[A-Za-z-]+: [^\n]*\n)*\s*[A-Za-z0-9+/=]{40,}[A-Za-z0-9+/=\s\\]*(?:-----END)?"#,
+        r#"-----BEGIN (?:RSA |EC |DSA |OPENSSH |PGP |ENCRYPTED )?PRIVATE KEY(?: BLOCK)?-----(?:\s|\\n)+(?:[A-Za-z-]+: [^\n]*\n)*\s*[A-Za-z0-9+/=]{16,}[A-Za-z0-9+/=\s\\]*(?:-----END)?"#,
     )
     .example("a.pem", concat!("-----BEGIN PRIV", "ATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIB\n-----END PRIVATE KEY-----")),
     secret(
@@ -115,6 +115,7 @@ const fn secret(
     Pattern::new(&SECRET, message, anchors, regex)
         .weight(Severity::Critical, Confidence::High)
         .weigh(real)
+        .masking()
 }
 
 /// Sorted, without overlaps (the worse one stays, and covers both), and with
@@ -153,7 +154,8 @@ fn private_key_end(text: &str, found: &Found) -> usize {
 
 /// A stand-in is no secret.
 fn real(hit: &Hit<'_>) -> Option<Weight> {
-    (!is_placeholder(hit.text())).then_some(hit.weight)
+    let cut_short = hit.after().starts_with("...") || hit.after().starts_with('…');
+    (!cut_short && !is_placeholder(hit.text())).then_some(hit.weight)
 }
 
 /// Example passwords and local hosts are no leak.

@@ -48,7 +48,7 @@ pub(crate) fn check(subject: &Subject<'_>, facts: &Facts, log: &mut Collector<'_
             &TOOL_MISMATCH,
             subject.skill_file,
             weight,
-            &tools.join(" "),
+            "allowed-tools",
             message,
         );
     }
