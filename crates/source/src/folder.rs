@@ -101,10 +101,8 @@ impl Walk<'_> {
         }
         self.total += meta.len();
         let limits = self.limits;
-        let count = self.files.len() + 1;
-        let refused = if count > limits.files {
-            let limit = limits.files;
-            Some(Reason::TooManyFiles { count, limit }.into())
+        let refused = if self.files.len() >= limits.files {
+            Some(Reason::TooManyFiles(limits.files).into())
         } else if meta.len() > limits.file_bytes {
             Some(BundleError::at(
                 &name,
