@@ -1,7 +1,11 @@
 //! The plan of the house, held by a test: which crate may know which, and what
 //! the pure ones may never reach.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

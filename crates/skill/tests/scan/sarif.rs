@@ -34,7 +34,7 @@ fn plain_results_make_a_whole_log() {
         rule_id: "name-mismatch",
         level: Level::Error,
         message: "the name is `a` but the folder is `b`".to_owned(),
-        path: Some("my skill/SKILL.md"),
+        path: Some("my skill/SKILL.md".into()),
         line: Some(2),
         column: Some(7),
         fingerprint: Some("abc"),
