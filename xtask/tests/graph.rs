@@ -24,7 +24,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 /// What a crate that does no IO must not depend on, however far down.
 const IMPURE: &[&str] = &[
-    "tokio", "reqwest", "hyper", "sqlx", "rusqlite", "nix", "rustix", "socket2", "mio",
+    "async-std",
+    "hyper",
+    "mio",
+    "reqwest",
+    "rusqlite",
+    "smol",
+    "socket2",
+    "sqlx",
+    "tokio",
+    "ureq",
 ];
 const PURE: &[&str] = &["prowess-skill"];
 

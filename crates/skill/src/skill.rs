@@ -131,8 +131,7 @@ impl Skill {
             }
         };
         let folder = bundle.folder().or(options.folder).map(str::to_owned);
-        let (frontmatter, mut diagnostics) =
-            Frontmatter::lenient(source.clone(), &options.limits, &file);
+        let (frontmatter, mut diagnostics) = read_frontmatter(&source, options, &file);
         diagnostics.extend(file_notes(&bundle));
         let skill = frontmatter.as_ref().and_then(|frontmatter| {
             let mut loader = Loader {
@@ -146,9 +145,7 @@ impl Skill {
         });
         match options.profile {
             Profile::Lenient => {}
-            Profile::Strict => {
-                hold_to_the_standard(&mut diagnostics, &source, &file, &options.limits);
-            }
+            Profile::Strict => hold_to_the_standard(&mut diagnostics),
             Profile::Upload => {
                 if let (Some(skill), Some(frontmatter)) = (&skill, &frontmatter) {
                     diagnostics.extend(upload::check(skill, frontmatter, &file));
@@ -198,24 +195,40 @@ fn file_notes(bundle: &Bundle) -> Vec<Diagnostic> {
     notes
 }
 
-/// Raises to errors what the reference refuses, and asks the strict reading for
-/// anything the lenient one does not know of.
-fn hold_to_the_standard(
-    diagnostics: &mut Vec<Diagnostic>,
+/// The frontmatter, and what deviates in its YAML. For the strict profile the
+/// strict reading comes first: what it takes needs no second one, and what only
+/// it refuses is told in its words.
+fn read_frontmatter(
     source: &Source,
+    options: &Options<'_>,
     file: &str,
-    limits: &Limits,
-) {
-    for diagnostic in diagnostics.iter_mut() {
-        if rules::find(diagnostic.code).is_some_and(|rule| rule.strict) {
-            diagnostic.severity = Severity::Error;
-        }
+) -> (Option<Frontmatter>, Vec<Diagnostic>) {
+    let limits = &options.limits;
+    if options.profile != Profile::Strict {
+        return Frontmatter::lenient(source.clone(), limits, file);
     }
-    let known = diagnostics.iter().any(|d| d.severity == Severity::Error);
-    if let (false, Err(error)) = (known, Frontmatter::strict(source.clone(), limits)) {
-        let mut diagnostic = rules::YAML_STRICT.in_file(file, error.to_string());
+    let refused = match Frontmatter::strict(source.clone(), limits) {
+        Ok(frontmatter) => {
+            let notes = frontmatter.notes(file);
+            return (Some(frontmatter), notes);
+        }
+        Err(error) => error,
+    };
+    let (frontmatter, mut diagnostics) = Frontmatter::lenient(source.clone(), limits, file);
+    if !diagnostics.iter().any(is_strict) {
+        diagnostics.push(rules::YAML_STRICT.in_file(file, refused.to_string()));
+    }
+    (frontmatter, diagnostics)
+}
+
+fn is_strict(diagnostic: &Diagnostic) -> bool {
+    rules::find(diagnostic.code).is_some_and(|rule| rule.strict)
+}
+
+/// Raises to errors what the reference refuses.
+fn hold_to_the_standard(diagnostics: &mut [Diagnostic]) {
+    for diagnostic in diagnostics.iter_mut().filter(|d| is_strict(d)) {
         diagnostic.severity = Severity::Error;
-        diagnostics.push(diagnostic);
     }
 }
 

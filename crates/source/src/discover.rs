@@ -1,10 +1,9 @@
 //! The search for skills below a folder.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::error::SourceError;
-use crate::folder::{SKIPPED_FOLDERS, sorted_entries};
+use crate::folder::{Entry, SKIPPED_FOLDERS, sorted_entries};
 
 /// How far the search goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +43,13 @@ pub fn skill_file(folder: &Path) -> Option<PathBuf> {
     let entries = sorted_entries(folder).ok()?;
     entries
         .into_iter()
-        .find(|path| is_skill_file(path) && path.is_file())
+        .find(holds_skill)
+        .map(|entry| entry.path)
+}
+
+/// Whether an entry is a skill file, or a link to one.
+fn holds_skill(entry: &Entry) -> bool {
+    is_skill_file(&entry.path) && (entry.kind.is_file() || entry.path.is_file())
 }
 
 /// Whether a path is named like a skill file, in any case.
@@ -72,16 +77,13 @@ pub fn discover(root: &Path, bounds: &Bounds) -> Discovery {
                 continue;
             }
         };
-        if entries
-            .iter()
-            .any(|path| is_skill_file(path) && path.is_file())
-        {
+        if entries.iter().any(holds_skill) {
             found.skills.push(folder);
         } else if depth < bounds.depth {
             // A stack gives back the last first: the other way round keeps their order.
-            let below = entries.into_iter().rev().filter(|path| is_searched(path));
-            waiting.extend(below.map(|path| (path, depth + 1)));
-        } else if entries.iter().any(|path| is_searched(path)) {
+            let below = entries.into_iter().rev().filter(is_searched);
+            waiting.extend(below.map(|entry| (entry.path, depth + 1)));
+        } else if entries.iter().any(is_searched) {
             found.cut_short = true;
         }
     }
@@ -91,17 +93,14 @@ pub fn discover(root: &Path, bounds: &Bounds) -> Discovery {
 
 /// Folders, but not those of tools. A link counts only when it leads straight to
 /// a skill, as installers make them; else it could lead anywhere, or round.
-fn is_searched(path: &Path) -> bool {
-    let name = path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
-    if SKIPPED_FOLDERS.contains(&name) {
+fn is_searched(entry: &Entry) -> bool {
+    let path = &entry.path;
+    let name = path.file_name().and_then(|name| name.to_str());
+    if SKIPPED_FOLDERS.contains(&name.unwrap_or_default()) {
         return false;
     }
-    match fs::symlink_metadata(path) {
-        Ok(meta) if meta.is_symlink() => path.is_dir() && skill_file(path).is_some(),
-        Ok(meta) => meta.is_dir(),
-        Err(_) => false,
+    if entry.kind.is_symlink() {
+        return path.is_dir() && skill_file(path).is_some();
     }
+    entry.kind.is_dir()
 }

@@ -3,7 +3,7 @@
 //! Links are never followed: a skill's folder may come from anyone, and a link
 //! could name any file of the reader's. What is left out is reported.
 
-use std::fs;
+use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -63,16 +63,14 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     fn enter(&mut self, folder: &Path, prefix: &str, depth: usize) -> Result<(), SourceError> {
-        for path in sorted_entries(folder)? {
+        for Entry { path, kind } in sorted_entries(folder)? {
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
                 return Err(SourceError::NameNotText(path));
             };
             let full = format!("{prefix}{name}");
-            let meta =
-                fs::symlink_metadata(&path).map_err(|error| SourceError::io(&path, error))?;
-            if meta.is_symlink() {
+            if kind.is_symlink() {
                 self.left_out.push((full, "a link is never followed"));
-            } else if meta.is_dir() {
+            } else if kind.is_dir() {
                 if SKIPPED_FOLDERS.contains(&name) {
                     self.left_out.push((full, "not part of a skill"));
                 } else if depth < self.limits.depth {
@@ -80,8 +78,8 @@ impl Walk<'_> {
                 } else {
                     self.left_out.push((full, "nested too deep"));
                 }
-            } else if meta.is_file() {
-                self.take(path, full, &meta)?;
+            } else if kind.is_file() {
+                self.take(path, full)?;
             } else {
                 self.left_out.push((full, "not a regular file"));
             }
@@ -89,16 +87,12 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn take(
-        &mut self,
-        path: PathBuf,
-        name: String,
-        meta: &fs::Metadata,
-    ) -> Result<(), SourceError> {
+    fn take(&mut self, path: PathBuf, name: String) -> Result<(), SourceError> {
         if is_rubbish(&name) {
             self.left_out.push((name, "not part of a skill"));
             return Ok(());
         }
+        let meta = fs::symlink_metadata(&path).map_err(|error| SourceError::io(&path, error))?;
         self.total += meta.len();
         let limits = self.limits;
         let refused = if self.files.len() >= limits.files {
@@ -119,23 +113,32 @@ impl Walk<'_> {
         self.files.push(Found {
             path,
             name,
-            executable: is_executable(meta),
+            executable: is_executable(&meta),
         });
         Ok(())
     }
 }
 
+/// An entry of a folder, and what it is without following links.
+pub(crate) struct Entry {
+    pub(crate) path: PathBuf,
+    pub(crate) kind: FileType,
+}
+
 /// The entries of a folder, sorted, so that everything found is found in the
 /// same order each time.
-pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
+pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
     let unreadable = |error| SourceError::io(folder, error);
-    let entries = fs::read_dir(folder).map_err(unreadable)?;
-    let mut paths = entries
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(unreadable)?;
-    paths.sort_unstable();
-    Ok(paths)
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        entries.push(Entry {
+            path: entry.path(),
+            kind: entry.file_type().map_err(unreadable)?,
+        });
+    }
+    entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(entries)
 }
 
 fn is_rubbish(name: &str) -> bool {

@@ -26,6 +26,25 @@ pub(super) fn read(
     (frontmatter, reader.diagnostics)
 }
 
+/// What there is to say about a file before its frontmatter begins.
+pub(super) fn lead_notes(source: &Source, lead: &Range<usize>, file: &str) -> Vec<Diagnostic> {
+    let text = source.slice(lead.clone());
+    let mut notes = Vec::new();
+    if text.starts_with('\u{feff}') {
+        let message = "the file begins with a byte-order mark";
+        notes.push(rules::BYTE_ORDER_MARK.at(file, source.place(0..3), message));
+    }
+    if !text.trim_start_matches('\u{feff}').is_empty() {
+        let message = "blank lines stand before the frontmatter";
+        notes.push(rules::LEADING_LINES.at(file, source.place_of_line(1), message));
+    }
+    if source.had_carriage_returns {
+        let message = "lines end in carriage returns";
+        notes.push(rules::CARRIAGE_RETURNS.at(file, source.place_of_line(1), message));
+    }
+    notes
+}
+
 struct LenientReader<'a> {
     file: &'a str,
     limits: &'a Limits,
@@ -41,7 +60,8 @@ impl LenientReader<'_> {
                 return None;
             }
         };
-        self.note_lead(&source, &fences.lead);
+        self.diagnostics
+            .extend(lead_notes(&source, &fences.lead, self.file));
         if fences.yaml.len() > self.limits.frontmatter_bytes {
             let message = format!(
                 "the frontmatter has {} bytes; at most {} are read",
@@ -115,22 +135,6 @@ impl LenientReader<'_> {
                 let message = "the frontmatter is not closed: no later line begins with `---`";
                 self.report(&rules::UNCLOSED_FRONTMATTER, place, message);
             }
-        }
-    }
-
-    fn note_lead(&mut self, source: &Source, lead: &Range<usize>) {
-        let text = source.slice(lead.clone());
-        if text.starts_with('\u{feff}') {
-            let message = "the file begins with a byte-order mark";
-            self.report(&rules::BYTE_ORDER_MARK, source.place(0..3), message);
-        }
-        if !text.trim_start_matches('\u{feff}').is_empty() {
-            let message = "blank lines stand before the frontmatter";
-            self.report(&rules::LEADING_LINES, source.place_of_line(1), message);
-        }
-        if source.had_carriage_returns {
-            let message = "lines end in carriage returns";
-            self.report(&rules::CARRIAGE_RETURNS, source.place_of_line(1), message);
         }
     }
 

@@ -89,6 +89,13 @@ impl Frontmatter {
         })
     }
 
+    /// What there is to say about a file that the strict reading takes: marks
+    /// and line ends that others stumble over.
+    pub(crate) fn notes(&self, file: &str) -> Vec<Diagnostic> {
+        let lead = fences::strict(&self.source).map(|fences| fences.lead);
+        lenient::lead_notes(&self.source, &lead.unwrap_or_default(), file)
+    }
+
     /// Reads what real clients read. `None` means that there is nothing to
     /// load; the diagnostics then hold the error.
     pub fn lenient(

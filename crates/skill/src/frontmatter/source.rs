@@ -5,15 +5,16 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::diagnostic::Place;
 
-/// Text with an index of its lines.
+/// Text with an index of its lines. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Source {
-    text: String,
+    text: Arc<str>,
     /// Byte offset at which each line starts; never empty.
-    lines: Vec<usize>,
+    lines: Arc<[usize]>,
     /// Whether the file had `\r\n` or lone `\r` line ends.
     pub(crate) had_carriage_returns: bool,
 }
@@ -45,7 +46,7 @@ impl Source {
     pub fn new(text: &str) -> Source {
         let normal = normalise_line_ends(text);
         let had_carriage_returns = matches!(normal, Cow::Owned(_));
-        let text = normal.into_owned();
+        let text: Arc<str> = normal.into();
         let lines = std::iter::once(0)
             .chain(text.match_indices('\n').map(|(at, _)| at + 1))
             .collect();

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use prowess_skill::diagnostic::Place;
+use prowess_skill::frontmatter::Source;
 use prowess_skill::rules::{self, Rule};
 use prowess_skill::sarif::{self, Level, ResultInfo, RuleInfo};
-use prowess_skill::{Limits, Loaded, Profile, Severity};
+use prowess_skill::{Diagnostic, Limits, Loaded, Profile, Severity};
 use prowess_source::{Origin, SourceError};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -47,10 +48,29 @@ pub(super) enum Format {
     Sarif,
 }
 
-/// What came of checking one skill.
+/// What came of checking one skill: its files are let go at once, so that a
+/// large tree costs no more than its messages.
 struct Checked {
     origin: Origin,
-    loaded: Result<Loaded, SourceError>,
+    verdict: Result<Verdict, SourceError>,
+}
+
+struct Verdict {
+    name: Option<String>,
+    valid: bool,
+    diagnostics: Vec<Diagnostic>,
+    source: Option<Source>,
+}
+
+impl Verdict {
+    fn of(loaded: Loaded) -> Verdict {
+        Verdict {
+            valid: loaded.is_valid(),
+            name: loaded.skill.map(|skill| skill.name),
+            source: loaded.source.filter(|_| !loaded.diagnostics.is_empty()),
+            diagnostics: loaded.diagnostics,
+        }
+    }
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -84,11 +104,11 @@ fn check_all(inputs: &Inputs, profile: Profile) -> Vec<Checked> {
     let limits = Limits::default();
     let bar = progress::bar(inputs.origins.len(), "checking");
     let check = |origin: &Origin| {
-        let loaded = origin.load(&limits, profile);
+        let verdict = origin.load(&limits, profile).map(Verdict::of);
         bar.inc(1);
         Checked {
             origin: origin.clone(),
-            loaded,
+            verdict,
         }
     };
     let checked = inputs.origins.par_iter().map(check).collect();
@@ -98,11 +118,11 @@ fn check_all(inputs: &Inputs, profile: Profile) -> Vec<Checked> {
 
 impl Checked {
     fn is_valid(&self) -> bool {
-        self.loaded.as_ref().is_ok_and(Loaded::is_valid)
+        self.verdict.as_ref().is_ok_and(|verdict| verdict.valid)
     }
 
     fn count(&self, severity: Severity) -> usize {
-        let diagnostics = self.loaded.iter().flat_map(|loaded| &loaded.diagnostics);
+        let diagnostics = self.verdict.iter().flat_map(|verdict| &verdict.diagnostics);
         diagnostics.filter(|d| d.severity == severity).count()
     }
 }
@@ -124,7 +144,7 @@ impl Summary {
         let valid = checked.iter().filter(|c| c.is_valid()).count();
         let failed = |c: &&Checked| {
             matches!(
-                c.loaded,
+                c.verdict,
                 Err(SourceError::Io { .. } | SourceError::NotFound(_))
             )
         };
@@ -156,11 +176,13 @@ fn print_text(args: &Args, checked: &[Checked], summary: &Summary) -> anyhow::Re
         Severity::Warning
     };
     for one in checked {
-        match &one.loaded {
-            Ok(loaded) => {
-                let found = loaded.diagnostics.iter().filter(|d| d.severity >= least);
+        match &one.verdict {
+            Ok(verdict) => {
+                let found = verdict.diagnostics.iter().filter(|d| d.severity >= least);
                 let snippets: String = found
-                    .map(|d| snippet::render(d, one.origin.path(), loaded.source.as_ref()) + "\n\n")
+                    .map(|d| {
+                        snippet::render(d, one.origin.path(), verdict.source.as_ref()) + "\n\n"
+                    })
                     .collect();
                 output::out(&snippets)?;
             }
@@ -198,12 +220,12 @@ fn print_json(checked: &[Checked], summary: &Summary) -> anyhow::Result<()> {
 
 fn skill_json(checked: &Checked) -> serde_json::Value {
     let path = shown(checked.origin.path());
-    match &checked.loaded {
-        Ok(loaded) => serde_json::json!({
+    match &checked.verdict {
+        Ok(verdict) => serde_json::json!({
             "path": path,
-            "name": loaded.skill.as_ref().map(|skill| &skill.name),
-            "valid": loaded.is_valid(),
-            "diagnostics": loaded.diagnostics,
+            "name": verdict.name,
+            "valid": verdict.valid,
+            "diagnostics": verdict.diagnostics,
         }),
         Err(error) => serde_json::json!({
             "path": path,
@@ -242,8 +264,8 @@ fn sarif_results(checked: &Checked) -> Vec<ResultInfo<'_>> {
         fingerprint: None,
         properties: Vec::new(),
     };
-    match &checked.loaded {
-        Ok(loaded) => loaded
+    match &checked.verdict {
+        Ok(verdict) => verdict
             .diagnostics
             .iter()
             .map(|d| {
