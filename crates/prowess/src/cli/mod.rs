@@ -66,6 +66,23 @@ enum Command {
     ToPrompt(reference::Args),
 }
 
+/// Arguments that parse, but mean nothing.
+#[derive(Debug)]
+struct WrongUsage(String);
+
+impl std::fmt::Display for WrongUsage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WrongUsage {}
+
+/// An error that ends in [`Exit::Usage`].
+fn wrong_usage(message: impl Into<String>) -> anyhow::Error {
+    WrongUsage(message.into()).into()
+}
+
 /// Parses the command line, runs it, and tells how it ended.
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -78,7 +95,10 @@ pub fn main() -> ExitCode {
             return Exit::Ok;
         }
         output::error(&format!("{error:#}"));
-        Exit::Unreadable
+        match error.downcast_ref::<WrongUsage>() {
+            Some(_) => Exit::Usage,
+            None => Exit::Unreadable,
+        }
     });
     ExitCode::from(exit as u8)
 }

@@ -230,11 +230,18 @@ impl<'a> LineMap<'a> {
         }
     }
 
-    /// The original line of a mended range: precise enough for a message.
+    /// The place of a mended range in the original: exact on a line that was
+    /// left alone, else the whole line.
     fn original(&self, range: &Range<usize>) -> Range<usize> {
         let line = self.mended.line_of(range.start);
-        let original = self.lines.get(line - 1).copied().unwrap_or_default();
-        let place = self.source.place_of_line(self.first_line + original);
+        let mended = self.mended.line_range(line);
+        let number = self.lines.get(line - 1).copied().unwrap_or_default();
+        let original = self.source.line_range(self.first_line + number);
+        if self.mended.slice(mended.clone()) == self.source.slice(original.clone()) {
+            let start = original.start + (range.start - mended.start);
+            return start..start + range.len();
+        }
+        let place = self.source.place_of_line(self.first_line + number);
         place.start..place.end
     }
 }

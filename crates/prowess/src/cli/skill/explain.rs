@@ -2,8 +2,8 @@
 
 use prowess_skill::rules::{self, Rule};
 
-use crate::cli::Exit;
 use crate::cli::output::{self, DIM, STRONG};
+use crate::cli::{Exit, wrong_usage};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -18,7 +18,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     };
     let Some(rule) = rules::find(code) else {
-        anyhow::bail!("there is no rule `{code}`; `prowess skill explain` lists them");
+        let message = format!("there is no rule `{code}`; `prowess skill explain` lists them");
+        return Err(wrong_usage(message));
     };
     let severity = format!("{:?}", rule.severity).to_lowercase();
     let strict = if rule.strict {

@@ -6,7 +6,7 @@ use anyhow::Context;
 use prowess_skill::upload::is_portable_name;
 
 use crate::cli::output;
-use crate::cli::{Exit, shown};
+use crate::cli::{Exit, shown, wrong_usage};
 
 /// Start a new skill.
 #[derive(Debug, clap::Args)]
@@ -26,10 +26,10 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if !is_portable_name(&args.name) {
-        anyhow::bail!(
+        return Err(wrong_usage(format!(
             "`{}` cannot be a skill's name: use a-z, 0-9 and single hyphens inside, at most 64",
             args.name
-        );
+        )));
     }
     let folder = args.r#in.join(&args.name);
     make_folder(&folder)?;

@@ -7,7 +7,7 @@ use prowess_skill::{Digest, Layout, Limits, Profile, Severity, Skill};
 
 use super::inputs;
 use crate::cli::output::{self, count, size};
-use crate::cli::{Exit, shown, snippet};
+use crate::cli::{Exit, shown, snippet, wrong_usage};
 
 /// Pack a skill into an archive. The same files give the same bytes.
 #[derive(Debug, clap::Args)]
@@ -81,10 +81,11 @@ fn pack(skill: &Skill, file: &Path, flat: bool) -> anyhow::Result<Vec<u8>> {
     } else if ends_in(&[".tar.gz", ".tgz"]) {
         Ok(skill.bundle.to_tar_gz(&layout)?)
     } else {
-        anyhow::bail!(
+        let message = format!(
             "{}: the ending must be .zip, .skill or .tar.gz",
             shown(file)
-        )
+        );
+        Err(wrong_usage(message))
     }
 }
 
