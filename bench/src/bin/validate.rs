@@ -1,9 +1,11 @@
 //! Validating a tree of 3,000 skills, against the reference validator.
 //!
-//! The reference's command line takes one skill at a time; to be fair it is
-//! called as a library, in one process that has done its imports. Ours is the
-//! whole command, start included, and does more: it loads every file of every
-//! skill. Run with `--release`; takes the number of rounds as its argument.
+//! The reference is called as a library, in one process that has done its
+//! imports, and reads the SKILL.md of each folder. Ours does the same work the
+//! same way, on all cores and on one; and once more as the whole command
+//! `prowess skill validate --strict`, which searches the tree and loads and
+//! checks every file of every skill. Run with `--release`; takes the number of
+//! rounds as its argument.
 #![expect(clippy::print_stdout, reason = "its table is what it is for")]
 
 use std::io::{BufRead, BufReader, Write};
@@ -11,8 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use prowess_bench::{Row, table};
+use prowess_skill::frontmatter::Source;
+use prowess_skill::{Limits, reference};
+use rayon::prelude::*;
 
 const SKILLS: usize = 3_000;
 
@@ -38,10 +43,15 @@ fn main() -> Result<()> {
         prowess.display()
     );
 
+    let folders: Vec<PathBuf> = (0..SKILLS)
+        .map(|n| dir.path().join(format!("skill-{n}")))
+        .collect();
+    let one_core = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let mut reference = Reference::start(&python, dir.path())?;
     let mut rows = [
-        "skill validate --strict (all files)",
-        "skill validate --strict, one core",
+        "SKILL.md alone",
+        "SKILL.md alone, one core",
+        "skill validate --strict, all files",
     ]
     .map(|what| Row {
         what: what.to_owned(),
@@ -50,8 +60,13 @@ fn main() -> Result<()> {
     });
     for _ in 0..rounds {
         let theirs = reference.round()?;
-        for (row, threads) in rows.iter_mut().zip(["0", "1"]) {
-            row.ours.push(ours(&prowess, dir.path(), threads)?);
+        let ours = [
+            alike(&folders)?,
+            one_core.install(|| alike(&folders))?,
+            whole_command(&prowess, dir.path())?,
+        ];
+        for (row, ours) in rows.iter_mut().zip(ours) {
+            row.ours.push(ours);
             row.theirs.push(theirs);
         }
     }
@@ -60,12 +75,35 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn ours(prowess: &Path, tree: &Path, threads: &str) -> Result<Duration> {
+/// The reference's work: read the SKILL.md of each folder and list what is wrong.
+fn alike(folders: &[PathBuf]) -> Result<Duration> {
+    let limits = Limits::default();
+    let validate = |folder: &PathBuf| -> Result<usize> {
+        let text = std::fs::read(folder.join("SKILL.md"))?;
+        let source =
+            Source::decode(&text).map_err(|error| anyhow!("line {} is no text", error.line))?;
+        let name = folder
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let errors = reference::validate(source, name, &limits);
+        Ok(errors.iter().map(ToString::to_string).count())
+    };
+    let start = Instant::now();
+    let errors = folders
+        .par_iter()
+        .map(validate)
+        .try_reduce(|| 0, |a, b| Ok(a + b))?;
+    let time = start.elapsed();
+    ensure!(errors == SKILLS / 5, "{errors} errors");
+    Ok(time)
+}
+
+fn whole_command(prowess: &Path, tree: &Path) -> Result<Duration> {
     let mut command = Command::new(prowess);
     command
         .args(["skill", "validate", "--strict", "--json"])
-        .arg(tree)
-        .env("RAYON_NUM_THREADS", threads);
+        .arg(tree);
     let start = Instant::now();
     let output = command.output()?;
     let time = start.elapsed();

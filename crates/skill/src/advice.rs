@@ -9,6 +9,8 @@ use crate::diagnostic::Diagnostic;
 use crate::frontmatter::Frontmatter;
 use crate::rules;
 
+/// Missing files that are told one by one.
+const MAX_MISSING: usize = 20;
 /// The standard advises against longer bodies.
 const MAX_BODY_LINES: usize = 500;
 
@@ -18,7 +20,7 @@ static LINK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\]\(([^()\s
 pub(crate) fn check(frontmatter: &Frontmatter, bundle: &Bundle, file: &str) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let body = frontmatter.body();
-    let lines = body.lines().count();
+    let lines = 1 + memchr::memchr_iter(b'\n', body.as_bytes()).count();
     if body.is_empty() {
         found.push(rules::BODY_EMPTY.in_file(file, "there is nothing after the frontmatter"));
     } else if lines > MAX_BODY_LINES {
@@ -48,6 +50,7 @@ fn missing_references(frontmatter: &Frontmatter, bundle: &Bundle, file: &str) ->
             );
             rules::MISSING_REFERENCE.at(file, place, message)
         })
+        .take(MAX_MISSING)
         .collect()
 }
 

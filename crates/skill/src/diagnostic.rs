@@ -34,7 +34,10 @@ pub struct Diagnostic {
     pub message: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fix: Option<String>,
+    pub fix: Option<&'static str>,
+    /// Whether the reference validator refuses a skill for it.
+    #[serde(skip)]
+    pub strict: bool,
 }
 
 /// A place in a text file. Lines and columns count from 1; columns count

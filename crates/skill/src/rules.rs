@@ -38,7 +38,8 @@ impl Rule {
             file: file.to_owned(),
             place: None,
             message: message.into(),
-            fix: Some(self.fix.to_owned()),
+            fix: Some(self.fix),
+            strict: self.strict,
         }
     }
 }

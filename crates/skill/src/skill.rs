@@ -215,19 +215,15 @@ fn read_frontmatter(
         Err(error) => error,
     };
     let (frontmatter, mut diagnostics) = Frontmatter::lenient(source.clone(), limits, file);
-    if !diagnostics.iter().any(is_strict) {
+    if !diagnostics.iter().any(|d| d.strict) {
         diagnostics.push(rules::YAML_STRICT.in_file(file, refused.to_string()));
     }
     (frontmatter, diagnostics)
 }
 
-fn is_strict(diagnostic: &Diagnostic) -> bool {
-    rules::find(diagnostic.code).is_some_and(|rule| rule.strict)
-}
-
 /// Raises to errors what the reference refuses.
 fn hold_to_the_standard(diagnostics: &mut [Diagnostic]) {
-    for diagnostic in diagnostics.iter_mut().filter(|d| is_strict(d)) {
+    for diagnostic in diagnostics.iter_mut().filter(|d| d.strict) {
         diagnostic.severity = Severity::Error;
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use crate::error::SourceError;
 use crate::folder::{Entry, SKIPPED_FOLDERS, sorted_entries};
 
@@ -59,36 +61,56 @@ pub fn is_skill_file(path: &Path) -> bool {
 }
 
 /// Searches a folder. One with a SKILL.md is a skill, and what lies below is
-/// its own; in others the search goes on.
+/// its own; in others the search goes on. Level by level, each on all cores.
 pub fn discover(root: &Path, bounds: &Bounds) -> Discovery {
     let mut found = Discovery::default();
     let mut folders_left = bounds.folders;
-    let mut waiting = vec![(root.to_owned(), 0)];
-    while let Some((folder, depth)) = waiting.pop() {
-        if folders_left == 0 {
+    let mut level = vec![root.to_owned()];
+    for depth in 0.. {
+        if level.len() > folders_left {
+            level.truncate(folders_left);
             found.cut_short = true;
+        }
+        folders_left -= level.len();
+        if level.is_empty() {
             break;
         }
-        folders_left -= 1;
-        let entries = match sorted_entries(&folder) {
-            Ok(entries) => entries,
-            Err(error) => {
-                found.unreadable.push(error);
-                continue;
+        let looks: Vec<_> = level.into_par_iter().map(look).collect();
+        level = Vec::new();
+        for look in looks {
+            match look {
+                Look::Skill(folder) => found.skills.push(folder),
+                Look::Below(folders) => level.extend(folders),
+                Look::Unreadable(error) => found.unreadable.push(error),
             }
-        };
-        if entries.iter().any(holds_skill) {
-            found.skills.push(folder);
-        } else if depth < bounds.depth {
-            // A stack gives back the last first: the other way round keeps their order.
-            let below = entries.into_iter().rev().filter(is_searched);
-            waiting.extend(below.map(|entry| (entry.path, depth + 1)));
-        } else if entries.iter().any(is_searched) {
-            found.cut_short = true;
+        }
+        if depth == bounds.depth {
+            found.cut_short |= !level.is_empty();
+            break;
         }
     }
-    found.skills.sort_unstable();
     found
+        .skills
+        .sort_unstable_by(|a, b| a.as_os_str().cmp(b.as_os_str()));
+    found
+}
+
+/// What one folder turned out to be.
+enum Look {
+    Skill(PathBuf),
+    Below(Vec<PathBuf>),
+    Unreadable(SourceError),
+}
+
+fn look(folder: PathBuf) -> Look {
+    match sorted_entries(&folder) {
+        Err(error) => Look::Unreadable(error),
+        Ok(entries) if entries.iter().any(holds_skill) => Look::Skill(folder),
+        Ok(entries) => {
+            let below = entries.into_iter().filter(is_searched);
+            Look::Below(below.map(|entry| entry.path).collect())
+        }
+    }
 }
 
 /// Folders, but not those of tools. A link counts only when it leads straight to

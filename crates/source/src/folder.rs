@@ -137,7 +137,8 @@ pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
             kind: entry.file_type().map_err(unreadable)?,
         });
     }
-    entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    // By bytes: comparing paths part by part costs more than reading them.
+    entries.sort_unstable_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
     Ok(entries)
 }
 

@@ -17,7 +17,11 @@ pub(crate) fn out(text: &str) -> anyhow::Result<()> {
 
 /// Writes a value as indented JSON to standard output.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    out(&format!("{}\n", serde_json::to_string_pretty(value)?))
+    let mut stdout = io::BufWriter::new(io::stdout().lock());
+    serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from)?;
+    stdout.write_all(b"\n")?;
+    stdout.flush()?;
+    Ok(())
 }
 
 /// Writes a remark for people to standard error.

@@ -39,8 +39,8 @@ pub(crate) fn render(diagnostic: &Diagnostic, origin: &Path, source: Option<&Sou
     if let Some(more) = more {
         group = group.element(Level::NOTE.message(more));
     }
-    if let Some(fix) = &diagnostic.fix {
-        group = group.element(Level::HELP.message(fix.as_str()));
+    if let Some(fix) = diagnostic.fix {
+        group = group.element(Level::HELP.message(fix));
     }
     Renderer::styled().render(&[group])
 }

@@ -5,16 +5,17 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::diagnostic::Place;
 
-/// Text with an index of its lines. Cheap to clone.
+/// Text that knows its lines. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Source {
     text: Arc<str>,
-    /// Byte offset at which each line starts; never empty.
-    lines: Arc<[usize]>,
+    /// Byte offset at which each line starts; never empty. Made when first
+    /// asked for: a file without fault never is.
+    lines: Arc<OnceLock<Vec<usize>>>,
     /// Whether the file had `\r\n` or lone `\r` line ends.
     pub(crate) had_carriage_returns: bool,
 }
@@ -46,15 +47,18 @@ impl Source {
     pub fn new(text: &str) -> Source {
         let normal = normalise_line_ends(text);
         let had_carriage_returns = matches!(normal, Cow::Owned(_));
-        let text: Arc<str> = normal.into();
-        let lines = std::iter::once(0)
-            .chain(text.match_indices('\n').map(|(at, _)| at + 1))
-            .collect();
         Source {
-            text,
-            lines,
+            text: normal.into(),
+            lines: Arc::default(),
             had_carriage_returns,
         }
+    }
+
+    fn lines(&self) -> &[usize] {
+        self.lines.get_or_init(|| {
+            let breaks = memchr::memchr_iter(b'\n', self.text.as_bytes());
+            std::iter::once(0).chain(breaks.map(|at| at + 1)).collect()
+        })
     }
 
     /// The whole text, with `\n` line ends.
@@ -69,7 +73,7 @@ impl Source {
 
     /// The line (from 1) that holds a byte offset.
     pub fn line_of(&self, offset: usize) -> usize {
-        self.lines.partition_point(|&start| start <= offset)
+        self.lines().partition_point(|&start| start <= offset)
     }
 
     /// The bytes of a line (from 1), without its line end.
@@ -83,7 +87,7 @@ impl Source {
     }
 
     fn line_start(&self, line: usize) -> Option<usize> {
-        self.lines.get(line.checked_sub(1)?).copied()
+        self.lines().get(line.checked_sub(1)?).copied()
     }
 
     /// The place of a byte range.
@@ -108,7 +112,7 @@ impl Source {
 
 /// `\r\n` and lone `\r` become `\n`, as a text-mode read would have it.
 fn normalise_line_ends(text: &str) -> Cow<'_, str> {
-    if text.contains('\r') {
+    if memchr::memchr(b'\r', text.as_bytes()).is_some() {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
     } else {
         Cow::Borrowed(text)

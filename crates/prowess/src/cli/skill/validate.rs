@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use prowess_skill::diagnostic::Place;
-use prowess_skill::frontmatter::Source;
 use prowess_skill::rules::{self, Rule};
 use prowess_skill::sarif::{self, Level, ResultInfo, RuleInfo};
 use prowess_skill::{Diagnostic, Limits, Loaded, Profile, Severity};
@@ -59,23 +58,13 @@ struct Verdict {
     name: Option<String>,
     valid: bool,
     diagnostics: Vec<Diagnostic>,
-    source: Option<Source>,
-}
-
-impl Verdict {
-    fn of(loaded: Loaded) -> Verdict {
-        Verdict {
-            valid: loaded.is_valid(),
-            name: loaded.skill.map(|skill| skill.name),
-            source: loaded.source.filter(|_| !loaded.diagnostics.is_empty()),
-            diagnostics: loaded.diagnostics,
-        }
-    }
+    /// The diagnostics for people, when they are wanted.
+    text: String,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let inputs = inputs::open_all(&args.paths);
-    let checked = check_all(&inputs, args.profile());
+    let checked = check_all(&inputs, args);
     let summary = Summary::of(&inputs, &checked);
     match args.format() {
         Format::Text => print_text(args, &checked, &summary)?,
@@ -94,26 +83,55 @@ impl Args {
         }
     }
 
+    fn least(&self) -> Severity {
+        if self.notes {
+            Severity::Note
+        } else {
+            Severity::Warning
+        }
+    }
+
     fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
 }
 
 /// Checks on all cores; the order stays that of the inputs.
-fn check_all(inputs: &Inputs, profile: Profile) -> Vec<Checked> {
+fn check_all(inputs: &Inputs, args: &Args) -> Vec<Checked> {
     let limits = Limits::default();
+    let profile = args.profile();
     let bar = progress::bar(inputs.origins.len(), "checking");
     let check = |origin: &Origin| {
-        let verdict = origin.load(&limits, profile).map(Verdict::of);
+        let loaded = origin.load(&limits, profile);
         bar.inc(1);
         Checked {
             origin: origin.clone(),
-            verdict,
+            verdict: loaded.map(|loaded| judge(origin, loaded, args)),
         }
     };
     let checked = inputs.origins.par_iter().map(check).collect();
     bar.finish_and_clear();
     checked
+}
+
+fn judge(origin: &Origin, loaded: Loaded, args: &Args) -> Verdict {
+    let text = match args.format() {
+        Format::Text => {
+            let shown = loaded
+                .diagnostics
+                .iter()
+                .filter(|d| d.severity >= args.least());
+            let render = |d| snippet::render(d, origin.path(), loaded.source.as_ref()) + "\n\n";
+            shown.map(render).collect()
+        }
+        Format::Json | Format::Sarif => String::new(),
+    };
+    Verdict {
+        valid: loaded.is_valid(),
+        name: loaded.skill.map(|skill| skill.name),
+        diagnostics: loaded.diagnostics,
+        text,
+    }
 }
 
 impl Checked {
@@ -170,22 +188,9 @@ impl Summary {
 }
 
 fn print_text(args: &Args, checked: &[Checked], summary: &Summary) -> anyhow::Result<()> {
-    let least = if args.notes {
-        Severity::Note
-    } else {
-        Severity::Warning
-    };
     for one in checked {
         match &one.verdict {
-            Ok(verdict) => {
-                let found = verdict.diagnostics.iter().filter(|d| d.severity >= least);
-                let snippets: String = found
-                    .map(|d| {
-                        snippet::render(d, one.origin.path(), verdict.source.as_ref()) + "\n\n"
-                    })
-                    .collect();
-                output::out(&snippets)?;
-            }
+            Ok(verdict) => output::out(&verdict.text)?,
             Err(error) => output::error(&error.to_string()),
         }
     }
@@ -213,24 +218,44 @@ fn print_text(args: &Args, checked: &[Checked], summary: &Summary) -> anyhow::Re
     ))
 }
 
-fn print_json(checked: &[Checked], summary: &Summary) -> anyhow::Result<()> {
-    let skills: Vec<_> = checked.iter().map(skill_json).collect();
-    output::json(&serde_json::json!({ "skills": skills, "summary": summary }))
+#[derive(Serialize)]
+struct Log<'a> {
+    skills: Vec<SkillLog<'a>>,
+    summary: &'a Summary,
 }
 
-fn skill_json(checked: &Checked) -> serde_json::Value {
-    let path = shown(checked.origin.path());
-    match &checked.verdict {
-        Ok(verdict) => serde_json::json!({
-            "path": path,
-            "name": verdict.name,
-            "valid": verdict.valid,
-            "diagnostics": verdict.diagnostics,
-        }),
-        Err(error) => serde_json::json!({
-            "path": path,
-            "valid": false,
-            "error": { "code": error.code(), "message": error.to_string() },
+#[derive(Serialize)]
+struct SkillLog<'a> {
+    path: String,
+    name: Option<&'a str>,
+    valid: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<&'a [Diagnostic]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<ErrorLog>,
+}
+
+#[derive(Serialize)]
+struct ErrorLog {
+    code: &'static str,
+    message: String,
+}
+
+fn print_json(checked: &[Checked], summary: &Summary) -> anyhow::Result<()> {
+    let skills = checked.iter().map(skill_log).collect();
+    output::json(&Log { skills, summary })
+}
+
+fn skill_log(checked: &Checked) -> SkillLog<'_> {
+    let verdict = checked.verdict.as_ref();
+    SkillLog {
+        path: shown(checked.origin.path()),
+        name: verdict.ok().and_then(|verdict| verdict.name.as_deref()),
+        valid: checked.is_valid(),
+        diagnostics: verdict.ok().map(|verdict| verdict.diagnostics.as_slice()),
+        error: verdict.err().map(|error| ErrorLog {
+            code: error.code(),
+            message: error.to_string(),
         }),
     }
 }
