@@ -1,0 +1,284 @@
+//! The one place that starts processes: hostile code, real isolation, milliseconds.
+//!
+//! A [`Sandbox`] is opened once per server. It looks at the host by really trying
+//! ([`Probe`]), and then runs commands in sessions: a session has an owner, a policy,
+//! read-only skills at `/skills/NAME` and files at `/mnt/data`; each command runs in a
+//! sandbox of its own, and what it left in `/mnt/data` is collected when all its
+//! processes are dead.
+//!
+//! # Layout
+//!
+//! | module | owns |
+//! |---|---|
+//! | [`policy`] | what a sandbox may have: limits, network |
+//! | [`execution`] | what to run, and what came of it |
+//! | [`native`] | the default backend: slots, control groups, one run |
+//! | [`collect`] | taking what was written, safely |
+//! | [`session`] | owners, files, expiry, eviction |
+//! | [`skills`] | skills on disk, once per digest |
+//! | [`probe`] | what this host can give |
+//! | [`queue`] | who may run now |
+//!
+//! It knows nothing of HTTP, models or tools. What needs `unsafe` is in the launcher.
+
+mod capture;
+pub mod collect;
+mod error;
+pub mod execution;
+mod id;
+mod name;
+mod native;
+pub mod policy;
+pub mod probe;
+mod queue;
+pub mod session;
+mod settings;
+mod skills;
+
+pub use collect::{Output, Reason, Skipped};
+pub use error::Error;
+pub use execution::{Captured, Chunk, Command, Execution, LimitHit, Outcome, Report, Stream};
+pub use policy::{Limits, Network, OutputLimits, Policy};
+pub use probe::{Check, Grade, Probe};
+pub use session::{FileInfo, SessionInfo};
+pub use settings::Settings;
+pub use skills::{SkillFile, SkillFiles};
+
+use collect::measure;
+use error::During;
+use native::{Job, Native, blocking};
+use queue::Queue;
+use session::{Held, Sessions};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Folders of the state folder.
+const FOLDERS: [&str; 4] = ["stage", "sessions", "skills", "layers"];
+
+/// Everything that runs commands on this host.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    state: PathBuf,
+    sessions: Sessions,
+    queue: Queue,
+    probe: Probe,
+    native: Native,
+}
+
+impl Sandbox {
+    /// Looks at the host and gets ready.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when the host gives too little, or less than all and the
+    /// settings do not accept that.
+    pub async fn open(settings: Settings) -> Result<Self, Error> {
+        let (probe, native) = look(&settings).await?;
+        let advice = || {
+            let advice = probe.checks.iter().filter_map(|check| check.advice.as_deref());
+            advice.collect::<Vec<_>>().join("; ")
+        };
+        let native = match (&probe.grade, native) {
+            (Grade::Refused { reason }, _) => {
+                return Err(Error::Refused { reason: reason.clone(), advice: advice() });
+            }
+            (Grade::Reduced { missing }, _) if !settings.allow_reduced => {
+                let reason = format!("missing: {}", missing.join(", "));
+                let advice = format!("{}; or accept a reduced sandbox in the settings", advice());
+                return Err(Error::Refused { reason, advice });
+            }
+            (_, Some(native)) => native,
+            (_, None) => return Err(Error::LauncherGone),
+        };
+        let state = state_folder(&settings.folder);
+        let root = rustix::process::getuid().is_root();
+        let sessions = Sessions::new(&state, root, &settings);
+        let queue = Queue::new(settings.running, settings.waiting);
+        Ok(Self { inner: Arc::new(Inner { state, sessions, queue, probe, native }) })
+    }
+
+    /// Looks at the host without getting ready: for people who ask what is missing.
+    ///
+    /// # Errors
+    /// When the settings' folder cannot be used.
+    pub async fn probe(settings: &Settings) -> Result<Probe, Error> {
+        Ok(look(settings).await?.0)
+    }
+
+    /// What was found when this was opened.
+    #[must_use]
+    pub fn level(&self) -> &Probe {
+        &self.inner.probe
+    }
+
+    /// Commands that run, and that wait.
+    #[must_use]
+    pub fn load(&self) -> (usize, usize) {
+        self.inner.queue.load()
+    }
+
+    /// Makes a session.
+    ///
+    /// # Errors
+    /// When a skill's name or files cannot become paths, or the disk is full.
+    pub async fn create(
+        &self,
+        owner: &str,
+        policy: Policy,
+        skills: Vec<SkillFiles>,
+    ) -> Result<String, Error> {
+        let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
+        blocking(move || {
+            let mounts = skills.iter().map(|skill| {
+                let folder = skills::materialise(&inner.state, skill)?;
+                Ok((folder, format!("/skills/{}", skill.name)))
+            });
+            let mounts = mounts.collect::<Result<_, Error>>()?;
+            inner.sessions.create(&owner, policy, mounts)
+        })
+        .await
+    }
+
+    /// Runs a command in a session, after those that are before it.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when too many wait, [`Error::NoSession`] when it is not the
+    /// owner's; what goes wrong inside is part of the report.
+    pub async fn exec(&self, owner: &str, id: &str, execution: Execution) -> Result<Report, Error> {
+        let mut held = self.inner.sessions.hold(owner, id).await?;
+        let _turn = self.inner.queue.turn(owner).await?;
+        let data = held.data();
+        let usage = blocking({
+            let data = data.clone();
+            move || measure(&data, &mut |_, _| {})
+        })
+        .await?;
+        let job = Job {
+            execution,
+            limits: held.meta.policy.limits.clone(),
+            host_id: held.meta.host_id,
+            data: format!("sessions/{id}/data"),
+            usage,
+            mounts: held.meta.mounts.clone(),
+        };
+        let report = self.inner.native.run(job, self.inner.probe.grade.clone()).await?;
+        blocking(move || {
+            let bytes = measure(&data, &mut |_, _| {})?.bytes;
+            held.save(bytes)
+        })
+        .await?;
+        Ok(report)
+    }
+
+    /// Writes a file into a session.
+    ///
+    /// # Errors
+    /// When the path is not one, or the session cannot hold it.
+    pub async fn put(&self, owner: &str, id: &str, path: &str, bytes: Vec<u8>) -> Result<(), Error> {
+        let mut held = self.inner.sessions.hold(owner, id).await?;
+        let (inner, path) = (Arc::clone(&self.inner), path.to_owned());
+        blocking(move || {
+            let (data, allowed) = (held.data(), held.meta.policy.limits.data_bytes);
+            let owner = inner.sessions.owner_id(held.meta.host_id);
+            session::put(&data, &path, &bytes, owner, allowed)?;
+            let bytes = measure(&data, &mut |_, _| {})?.bytes;
+            held.save(bytes)
+        })
+        .await
+    }
+
+    /// Opens a file of a session for reading.
+    ///
+    /// # Errors
+    /// [`Error::NoFile`] when it is not there or not a regular file.
+    pub async fn get(&self, owner: &str, id: &str, path: &str) -> Result<fs::File, Error> {
+        let path = path.to_owned();
+        self.with(owner, id, move |held| session::open(&held.data(), &path)).await
+    }
+
+    /// The files of a session.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub async fn list(&self, owner: &str, id: &str) -> Result<Vec<FileInfo>, Error> {
+        self.with(owner, id, |held| session::list(&held.data())).await
+    }
+
+    /// Removes a session and its files.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub async fn destroy(&self, owner: &str, id: &str) -> Result<(), Error> {
+        let held = self.inner.sessions.hold(owner, id).await?;
+        let inner = Arc::clone(&self.inner);
+        blocking(move || inner.sessions.destroy(held)).await
+    }
+
+    /// All sessions, the most recently used first.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<SessionInfo> {
+        self.inner.sessions.list()
+    }
+
+    /// Removes expired sessions now, and returns how many there were.
+    pub async fn expire(&self) -> Result<usize, Error> {
+        let inner = Arc::clone(&self.inner);
+        blocking(move || Ok(inner.sessions.expire())).await
+    }
+
+    async fn with<T: Send + 'static>(
+        &self,
+        owner: &str,
+        id: &str,
+        work: impl FnOnce(&Held) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let held = self.inner.sessions.hold(owner, id).await?;
+        blocking(move || work(&held)).await
+    }
+}
+
+/// Makes the folders and probes.
+async fn look(settings: &Settings) -> Result<(Probe, Option<Native>), Error> {
+    let state = make_folders(&settings.folder)?;
+    let root = rustix::process::getuid().is_root();
+    let base = native::base::describe(&state, &settings.runtime, root)?;
+    let sessions = Sessions::new(&state, root, settings);
+    let id = sessions.create("", Policy::default(), Vec::new())?;
+    let held = sessions.hold("", &id).await?;
+    let owner = sessions.owner_id(held.meta.host_id);
+    session::put(&held.data(), "before", b"x", owner, 1)?;
+    let result = probe::probe(probe::Host {
+        launcher: settings.launcher.clone(),
+        base,
+        cgroup: settings.cgroup.clone(),
+        host_id: held.meta.host_id,
+        data: format!("sessions/{id}/data"),
+    })
+    .await;
+    sessions.destroy(held)?;
+    Ok(result)
+}
+
+fn state_folder(folder: &Path) -> PathBuf {
+    folder.join("state")
+}
+
+/// The outer folder keeps everyone else on the host out; what is in it must be open to
+/// the ids that sandboxes run as.
+fn make_folders(folder: &Path) -> Result<PathBuf, Error> {
+    fs::create_dir_all(folder).during(folder.display())?;
+    let folder = fs::canonicalize(folder).during(folder.display())?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).during(folder.display())?;
+    let state = state_folder(&folder);
+    for place in std::iter::once(state.clone()).chain(FOLDERS.map(|name| state.join(name))) {
+        fs::create_dir_all(&place).during(place.display())?;
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o711)).during(place.display())?;
+    }
+    Ok(state)
+}

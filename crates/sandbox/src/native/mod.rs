@@ -1,0 +1,202 @@
+//! The default backend: our own launcher on this host's kernel.
+
+pub(crate) mod base;
+pub(crate) mod cgroup;
+mod run;
+mod slot;
+
+use crate::collect::{self, Collected, Usage};
+use crate::error::{During, Error};
+use crate::execution::{Execution, LimitHit, Outcome, Report};
+use crate::policy::Limits;
+use crate::probe::Grade;
+use cgroup::{Counters, Hierarchy};
+use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits};
+use run::{Ended, Ending};
+use slot::Slot;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where programs are looked for.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Files and folders `/tmp` can hold.
+const TMP_INODES: u64 = 20_000;
+
+/// One command, with everything it is given.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// What to run.
+    pub(crate) execution: Execution,
+    /// Bounds.
+    pub(crate) limits: Limits,
+    /// The host id that stands behind the inner user. Ignored unless we are root.
+    pub(crate) host_id: u32,
+    /// The session's folder for `/mnt/data`, as a path relative to the state folder.
+    pub(crate) data: String,
+    /// What is in it already.
+    pub(crate) usage: Usage,
+    /// Read-only mounts, as (path relative to the state folder, path inside).
+    pub(crate) mounts: Vec<(String, String)>,
+}
+
+/// The backend.
+#[derive(Debug, Clone)]
+pub(crate) struct Native {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    launcher: PathBuf,
+    base: Base,
+    hierarchy: Option<Hierarchy>,
+    landlock: bool,
+    root: bool,
+    idle: Mutex<Vec<Slot>>,
+}
+
+impl Native {
+    pub(crate) fn new(
+        launcher: PathBuf,
+        base: Base,
+        hierarchy: Option<Hierarchy>,
+        landlock: bool,
+    ) -> Self {
+        let root = !base.own_user_namespace;
+        let idle = Mutex::default();
+        Self { shared: Arc::new(Shared { launcher, base, hierarchy, landlock, root, idle }) }
+    }
+
+    /// Runs one command to its end and takes what it wrote into the session's folder.
+    pub(crate) async fn run(&self, job: Job, level: Grade) -> Result<Report, Error> {
+        let go = self.go(&job)?;
+        let prepare = self.prepare(&job);
+        let (this, limits) = (self.clone(), job.limits.clone());
+        let (slot, init) = blocking(move || {
+            let mut slot = this.take_slot()?;
+            let init = slot.prepare(&prepare, &limits)?;
+            Ok((slot, init))
+        })
+        .await?;
+        let before = slot.group().map(cgroup::Group::counters);
+        let ended = run::run(init, &go, &job.execution, &job.limits).await?;
+        let after = slot.group().map(cgroup::Group::counters);
+        let hits = hits(before.unwrap_or_default(), after.unwrap_or_default(), &ended);
+        let outcome = outcome(ended.ending, &hits);
+        let folder = self.shared.base.state.join(&job.data);
+        let owner = self.shared.root.then_some(job.host_id);
+        let (limits, used) = (job.limits.clone(), job.usage.bytes);
+        let (collected, ended) = blocking(move || {
+            let collected = collect::take(&ended.written, &folder, owner, used, &limits)?;
+            Ok((collected, ended))
+        })
+        .await?;
+        self.put_back(slot);
+        let Collected { outputs, skipped } = collected;
+        let (stdout, stderr) = (ended.stdout.finish(), ended.stderr.finish());
+        let elapsed = ended.elapsed;
+        Ok(Report { outcome, hits, stdout, stderr, outputs, skipped, elapsed, level })
+    }
+
+    fn go(&self, job: &Job) -> Result<Go, Error> {
+        let bytes = job.limits.data_bytes.saturating_sub(job.usage.bytes).max(1 << 20);
+        // Without files there already, a plain tmpfs does: one mount instead of three.
+        let lower = (job.usage.entries > 0).then(|| job.data.clone());
+        Ok(Go {
+            argv: job.execution.command.argv()?,
+            env: environment(&job.execution.env),
+            cwd: prowess_launcher::spec::DATA_DIR.into(),
+            data: Data { lower, bytes, inodes: job.limits.data_files + 4 },
+            mounts: job.mounts.clone(),
+            program: None,
+        })
+    }
+
+    fn prepare(&self, job: &Job) -> Prepare {
+        let limits = &job.limits;
+        Prepare {
+            outer_id: if self.shared.root { job.host_id } else { INNER_ID },
+            tmp_bytes: limits.tmp_bytes,
+            tmp_inodes: TMP_INODES,
+            rlimits: Rlimits {
+                file_bytes: limits.data_bytes,
+                open_files: limits.open_files,
+                processes: limits.processes,
+                address_space: self.shared.hierarchy.is_none().then_some(limits.memory),
+            },
+            landlock: self.shared.landlock,
+            warm: None,
+        }
+    }
+
+    fn take_slot(&self) -> Result<Slot, Error> {
+        let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        idle.map_or_else(|| self.start_slot(), Ok)
+    }
+
+    pub(crate) fn start_slot(&self) -> Result<Slot, Error> {
+        let shared = &self.shared;
+        Slot::start(&shared.launcher, &shared.base, shared.hierarchy.as_ref())
+    }
+
+    fn put_back(&self, slot: Slot) {
+        self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+    }
+}
+
+/// The few variables every command has, and those given for it, which win.
+fn environment(given: &[(String, String)]) -> Vec<(String, String)> {
+    let always = [
+        ("PATH", PATH),
+        ("HOME", "/tmp"),
+        ("TMPDIR", "/tmp"),
+        ("LANG", "C.UTF-8"),
+        ("USER", "sandbox"),
+        ("PYTHONDONTWRITEBYTECODE", "1"),
+    ];
+    let is_given = |name: &str| given.iter().any(|(key, _)| key == name);
+    let kept = always.iter().filter(|(name, _)| !is_given(name));
+    kept.map(|(name, value)| ((*name).into(), (*value).into())).chain(given.iter().cloned()).collect()
+}
+
+fn hits(before: Counters, after: Counters, ended: &Ended) -> Vec<LimitHit> {
+    let full = rustix::fs::fstatvfs(&ended.written).is_ok_and(|fs| fs.f_bavail == 0 || fs.f_favail == 0);
+    [
+        (after.memory_kills > before.memory_kills, LimitHit::Memory),
+        (after.refused_processes > before.refused_processes, LimitHit::Processes),
+        (full, LimitHit::Data),
+    ]
+    .into_iter()
+    .filter_map(|(hit, limit)| hit.then_some(limit))
+    .collect()
+}
+
+fn outcome(ending: Ending, hits: &[LimitHit]) -> Outcome {
+    const SIGKILL: i32 = 9;
+    let out_of_memory = hits.contains(&LimitHit::Memory);
+    match ending {
+        Ending::Timeout => Outcome::Timeout,
+        Ending::Flood => Outcome::OutputFlood,
+        Ending::Killed if out_of_memory => Outcome::OutOfMemory,
+        Ending::Killed => Outcome::Signal(SIGKILL),
+        Ending::Status(status) => {
+            let signal = status & 0x7f;
+            match signal {
+                0 => Outcome::Exit((status >> 8) & 0xff),
+                SIGKILL if out_of_memory => Outcome::OutOfMemory,
+                _ => Outcome::Signal(signal),
+            }
+        }
+    }
+}
+
+/// Runs something that blocks away from the threads that must not.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Error> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(error) => Err(std::io::Error::other(error)).during("a worker thread"),
+    }
+}
