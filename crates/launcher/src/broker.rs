@@ -4,8 +4,8 @@
 use crate::spec::{At, Base, BrokerReply, Failure, INNER_ID, Prepare, Step};
 use crate::sys::{self, Cloned};
 use crate::{caps, channel, init, root, seccomp};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::event::{PollFd, PollFlags};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
 use rustix::thread::{CapabilitySet, UnshareFlags};
 use std::fs;
@@ -23,7 +23,9 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
 pub(crate) fn run() -> ! {
     let socket = rustix::stdio::stdin();
     // Nothing but the socket is meant for us, whatever the server's libraries left open.
-    let code = match sys::close_from(3).at(Step::Message, "descriptors").and_then(|()| serve(socket))
+    let code = match sys::close_from(3)
+        .at(Step::Message, "descriptors")
+        .and_then(|()| serve(socket))
     {
         Ok(()) => 0,
         Err(failure) => {
@@ -47,7 +49,9 @@ fn serve(socket: BorrowedFd<'_>) -> Result<(), Failure> {
             continue;
         }
         let message = channel::receive::<Prepare>(socket).at(Step::Message, "prepare")?;
-        let Some((prepare, fds)) = message else { return Ok(()) };
+        let Some((prepare, fds)) = message else {
+            return Ok(());
+        };
         if let Some(old) = child.take() {
             old.reap();
         }
@@ -67,7 +71,11 @@ fn serve(socket: BorrowedFd<'_>) -> Result<(), Failure> {
 /// buries it at once.
 fn wait(socket: BorrowedFd<'_>, child: &mut Option<Child>) -> rustix::io::Result<bool> {
     let mut polled = vec![PollFd::from_borrowed_fd(socket, PollFlags::IN)];
-    polled.extend(child.iter().map(|child| PollFd::new(&child.pidfd, PollFlags::IN)));
+    polled.extend(
+        child
+            .iter()
+            .map(|child| PollFd::new(&child.pidfd, PollFlags::IN)),
+    );
     rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, None))?;
     let ready: Vec<bool> = polled.iter().map(|fd| !fd.revents().is_empty()).collect();
     if ready.get(1) == Some(&true)
@@ -94,7 +102,10 @@ fn enter(base: &Base) -> Result<seccomp::Filter, Failure> {
 /// An ordinary user may make a mount namespace only inside a user namespace. Its own
 /// id is the only one it can map.
 fn own_user_namespace() -> Result<(), Failure> {
-    let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let (uid, gid) = (
+        rustix::process::getuid().as_raw(),
+        rustix::process::getgid().as_raw(),
+    );
     sys::unshare(UnshareFlags::NEWUSER).at(Step::UserNamespace, "unshare")?;
     fs::write("/proc/self/setgroups", "deny").at(Step::UserNamespace, "setgroups")?;
     fs::write("/proc/self/uid_map", format!("{INNER_ID} {uid} 1"))
@@ -132,7 +143,11 @@ fn spawn(
     })?;
     if prepare.outer_id == 0 {
         let message = "refusing to map an id to 0".into();
-        return Err(Failure { step: Step::UserNamespace, errno: None, message });
+        return Err(Failure {
+            step: Step::UserNamespace,
+            errno: None,
+            message,
+        });
     }
     let (mapped, alive) =
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(Step::Start, "pipe")?;
@@ -158,8 +173,11 @@ fn spawn(
 
 fn map_ids(pid: i32, outer: u32) -> Result<(), Failure> {
     for map in ["uid_map", "gid_map"] {
-        fs::write(format!("/proc/{pid}/{map}"), format!("{INNER_ID} {outer} 1"))
-            .at(Step::UserNamespace, map)?;
+        fs::write(
+            format!("/proc/{pid}/{map}"),
+            format!("{INNER_ID} {outer} 1"),
+        )
+        .at(Step::UserNamespace, map)?;
     }
     Ok(())
 }

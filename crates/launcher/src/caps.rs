@@ -32,7 +32,10 @@ pub(crate) fn drop_all() -> Result<(), Failure> {
 pub(crate) fn keep_only(kept: CapabilitySet) -> Result<(), Failure> {
     let now = rustix::thread::capabilities(None).at(Step::Capabilities, "reading")?;
     let kept = now.permitted & kept;
-    let sets =
-        CapabilitySets { effective: kept, permitted: kept, inheritable: CapabilitySet::empty() };
+    let sets = CapabilitySets {
+        effective: kept,
+        permitted: kept,
+        inheritable: CapabilitySet::empty(),
+    };
     rustix::thread::set_capabilities(None, sets).at(Step::Capabilities, "setting")
 }

@@ -89,7 +89,10 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, 
         .flatten()
         .collect();
     if fds.is_empty() {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "a message without a body"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "a message without a body",
+        ));
     }
     let mut body = std::fs::File::from(fds.remove(0));
     body.rewind()?;

@@ -45,7 +45,11 @@ fn live(
     fs::write("/proc/self/oom_score_adj", "1000").at(Step::Limits, "oom_score_adj")?;
     if prepare.landlock && sys::landlock_abi() == 0 {
         let message = "this kernel has no Landlock".into();
-        return Err(Failure { step: Step::Landlock, errno: None, message });
+        return Err(Failure {
+            step: Step::Landlock,
+            errno: None,
+            message,
+        });
     }
     if !take_identity(broker)? {
         return Ok(None);
@@ -56,12 +60,16 @@ fn live(
         None => None,
     };
     let message = channel::receive::<Go>(channel).at(Step::Message, "go")?;
-    let Some((go, stdio)) = message else { return Ok(None) };
+    let Some((go, stdio)) = message else {
+        return Ok(None);
+    };
     let written = mount_data(&go.data)?;
     mount_extras(&go.mounts)?;
     mounts::detach("/.state").at(Step::Mounts, "/.state")?;
     worker::confine(filter)?;
-    let started = InitReply::Started { landlock_abi: sys::landlock_abi() };
+    let started = InitReply::Started {
+        landlock_abi: sys::landlock_abi(),
+    };
     channel::send(channel, &started, &[written.as_fd()]).at(Step::Message, "started")?;
     drop(written);
     let pid = match warm {
@@ -90,9 +98,14 @@ fn take_identity(broker: &OwnedFd) -> Result<bool, Failure> {
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .at(Step::Start, "dumpable")?;
     let mut polled = [PollFd::new(broker, PollFlags::empty())];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     poll(&mut polled, Some(&now)).at(Step::Start, "poll")?;
-    Ok(polled.iter().all(|fd| !fd.revents().contains(PollFlags::HUP)))
+    Ok(polled
+        .iter()
+        .all(|fd| !fd.revents().contains(PollFlags::HUP)))
 }
 
 fn die_with_parent() -> Result<(), Failure> {
@@ -110,9 +123,13 @@ fn build_root(prepare: &Prepare) -> Result<(), Failure> {
     mounts::attach(&state, ".state").at(Step::Root, "/.state")?;
     // `subset=pid` leaves only processes: no /proc/sys, no kernel tunables, no keys.
     let attributes = SAFE | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-    mounts::make("proc", &[("subset", "pid"), ("hidepid", "invisible")], attributes)
-        .and_then(|proc| mounts::attach(&proc, "proc"))
-        .at(Step::Proc, "/proc")?;
+    mounts::make(
+        "proc",
+        &[("subset", "pid"), ("hidepid", "invisible")],
+        attributes,
+    )
+    .and_then(|proc| mounts::attach(&proc, "proc"))
+    .at(Step::Proc, "/proc")?;
     mounts::tmpfs(prepare.tmp_bytes, prepare.tmp_inodes, "1777")
         .and_then(|tmp| mounts::attach(&tmp, "tmp"))
         .at(Step::Tmp, "/tmp")?;
@@ -160,12 +177,13 @@ fn open_folder(path: &str) -> Result<OwnedFd, Failure> {
 
 /// Shows parts of the state folder, read-only, under new names.
 fn mount_extras(extras: &[(String, String)]) -> Result<(), Failure> {
-    let parents: BTreeSet<&Path> =
-        extras.iter().filter_map(|(_, inside)| Path::new(inside).parent()).collect();
+    let parents: BTreeSet<&Path> = extras
+        .iter()
+        .filter_map(|(_, inside)| Path::new(inside).parent())
+        .collect();
     let mut shelves = Vec::new();
     for parent in parents {
-        let shelf =
-            mounts::tmpfs(64 << 10, 256, "0755").at(Step::Mounts, parent.display())?;
+        let shelf = mounts::tmpfs(64 << 10, 256, "0755").at(Step::Mounts, parent.display())?;
         mounts::attach(&shelf, parent).at(Step::Mounts, parent.display())?;
         shelves.push(shelf);
     }

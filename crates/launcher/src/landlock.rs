@@ -40,5 +40,9 @@ fn build() -> Result<RulesetStatus, landlock::RulesetError> {
 }
 
 fn failure(message: String) -> Failure {
-    Failure { step: Step::Landlock, errno: None, message }
+    Failure {
+        step: Step::Landlock,
+        errno: None,
+        message,
+    }
 }

@@ -6,9 +6,9 @@
 //!
 //! | process | lives | does |
 //! |---|---|---|
-//! | [`broker`] | as long as the server's slot | builds the read-only root once, clones an init per sandbox |
-//! | [`init`] | one execution | pid 1 of all new namespaces: mounts, waits, reaps, tells the status |
-//! | [`worker`] | one execution | gives up what is left of its rights and becomes the command |
+//! | `broker` | as long as the server's slot | builds the read-only root once, clones an init per sandbox |
+//! | `init` | one execution | pid 1 of all new namespaces: mounts, waits, reaps, tells the status |
+//! | `worker` | one execution | gives up what is left of its rights and becomes the command |
 //!
 //! The broker starts with an empty environment and one descriptor, and is single
 //! threaded, so that what it clones is a plain copy with nothing secret in it. When

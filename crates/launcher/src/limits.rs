@@ -11,11 +11,16 @@ pub(crate) fn set(limits: &Rlimits) -> Result<(), Failure> {
     lower(Resource::Fsize, limits.file_bytes)?;
     lower(Resource::Nofile, limits.open_files)?;
     lower(Resource::Nproc, limits.processes)?;
-    limits.address_space.map_or(Ok(()), |bytes| lower(Resource::As, bytes))
+    limits
+        .address_space
+        .map_or(Ok(()), |bytes| lower(Resource::As, bytes))
 }
 
 fn lower(resource: Resource, to: u64) -> Result<(), Failure> {
     let hard = getrlimit(resource).maximum.map_or(to, |hard| hard.min(to));
-    let both = Rlimit { current: Some(hard), maximum: Some(hard) };
+    let both = Rlimit {
+        current: Some(hard),
+        maximum: Some(hard),
+    };
     setrlimit(resource, both).at(Step::Limits, format_args!("{resource:?} to {to}"))
 }

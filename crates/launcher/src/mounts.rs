@@ -32,13 +32,21 @@ pub(crate) fn make(
         }
     }
     rustix::mount::fsconfig_create(context.as_fd())?;
-    Ok(rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
+    Ok(rustix::mount::fsmount(
+        context.as_fd(),
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        attributes,
+    )?)
 }
 
 /// Makes a tmpfs of a fixed size.
 pub(crate) fn tmpfs(bytes: u64, inodes: u64, mode: &str) -> io::Result<OwnedFd> {
     let (size, inodes) = (bytes.to_string(), inodes.to_string());
-    make("tmpfs", &[("size", &size), ("nr_inodes", &inodes), ("mode", mode)], SAFE)
+    make(
+        "tmpfs",
+        &[("size", &size), ("nr_inodes", &inodes), ("mode", mode)],
+        SAFE,
+    )
 }
 
 /// Clones what is mounted at `path`, and beneath it, not yet visible anywhere.
@@ -57,7 +65,13 @@ pub(crate) fn set(mount: &OwnedFd, attributes: MountAttrFlags) -> io::Result<()>
 /// Makes a mount appear at `path`.
 pub(crate) fn attach(mount: &OwnedFd, path: impl AsRef<Path>) -> io::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-    Ok(rustix::mount::move_mount(mount.as_fd(), "", CWD, path.as_ref(), flags)?)
+    Ok(rustix::mount::move_mount(
+        mount.as_fd(),
+        "",
+        CWD,
+        path.as_ref(),
+        flags,
+    )?)
 }
 
 /// Clones `source`, sets attributes, and shows it at `target`.

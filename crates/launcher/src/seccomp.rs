@@ -27,17 +27,53 @@ const NODE_KINDS: [u64; 4] = [0, 0o100_000, 0o010_000, 0o140_000];
 /// Terminal, socket and descriptor requests that ordinary programs make. Not among
 /// them: TIOCSTI and TIOCLINUX, which type into a terminal.
 const IOCTLS: [u64; 25] = [
-    0x5401, 0x5402, 0x5403, 0x5404, 0x802C_542A, 0x402C_542B, 0x402C_542C, 0x402C_542D, // termios
-    0x540F, 0x5410, 0x5413, 0x5414, 0x5429, // group, window size, session
-    0x541B, 0x5421, 0x5450, 0x5451, 0x5452, // FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, FIOASYNC
-    0x8910, 0x8912, 0x8913, 0x8915, 0x8927, 0x8933, // read interfaces
+    0x5401,
+    0x5402,
+    0x5403,
+    0x5404,
+    0x802C_542A,
+    0x402C_542B,
+    0x402C_542C,
+    0x402C_542D, // termios
+    0x540F,
+    0x5410,
+    0x5413,
+    0x5414,
+    0x5429, // group, window size, session
+    0x541B,
+    0x5421,
+    0x5450,
+    0x5451,
+    0x5452, // FIONREAD, FIONBIO, FIONCLEX, FIOCLEX, FIOASYNC
+    0x8910,
+    0x8912,
+    0x8913,
+    0x8915,
+    0x8927,
+    0x8933,      // read interfaces
     0x8008_6601, // FS_IOC_GETFLAGS
 ];
 
 /// `prctl` options: names, death signal, dumpable, capabilities read, timer slack,
 /// no-new-privileges, huge pages, anonymous mapping names.
-const PRCTLS: [u64; 16] =
-    [1, 2, 3, 4, 15, 16, 21, 23, 29, 30, 36, 37, 38, 39, 41, 0x5356_4d41];
+const PRCTLS: [u64; 16] = [
+    1,
+    2,
+    3,
+    4,
+    15,
+    16,
+    21,
+    23,
+    29,
+    30,
+    36,
+    37,
+    38,
+    39,
+    41,
+    0x5356_4d41,
+];
 
 /// The compiled filters.
 pub(crate) struct Filter {
@@ -67,7 +103,10 @@ fn build() -> Result<Filter, seccompiler::BackendError> {
     let clone3 = SeccompFilter::new(clone3, SeccompAction::Allow, not_implemented, arch)?;
     let denied = SeccompAction::Errno(c::EPERM.cast_unsigned());
     let allowed = SeccompFilter::new(rules()?, denied, SeccompAction::Allow, arch)?;
-    Ok(Filter { clone3: clone3.try_into()?, allowed: allowed.try_into()? })
+    Ok(Filter {
+        clone3: clone3.try_into()?,
+        allowed: allowed.try_into()?,
+    })
 }
 
 fn rules() -> Result<Rules, seccompiler::BackendError> {
@@ -105,7 +144,11 @@ fn one_of(
 }
 
 fn failure(message: String) -> Failure {
-    Failure { step: Step::Seccomp, errno: None, message }
+    Failure {
+        step: Step::Seccomp,
+        errno: None,
+        message,
+    }
 }
 
 /// Calls allowed with any argument, on every architecture.

@@ -217,7 +217,11 @@ impl<T, E: Into<std::io::Error>> At<T> for Result<T, E> {
     fn at(self, step: Step, what: impl std::fmt::Display) -> Result<T, Failure> {
         self.map_err(|error| {
             let error = error.into();
-            Failure { step, errno: error.raw_os_error(), message: format!("{what}: {error}") }
+            Failure {
+                step,
+                errno: error.raw_os_error(),
+                message: format!("{what}: {error}"),
+            }
         })
     }
 }

@@ -34,7 +34,11 @@ pub(crate) fn clone_process(flags: libc::c_int) -> io::Result<Cloned> {
     // memory and no new stack, so the child goes on with a copy of this very frame.
     // Launcher processes have one thread, hence no lock is held by another one.
     let pid = unsafe {
-        libc::syscall(libc::SYS_clone3, &raw const args, size_of::<libc::clone_args>())
+        libc::syscall(
+            libc::SYS_clone3,
+            &raw const args,
+            size_of::<libc::clone_args>(),
+        )
     };
     match pid {
         -1 => Err(io::Error::last_os_error()),
@@ -42,7 +46,8 @@ pub(crate) fn clone_process(flags: libc::c_int) -> io::Result<Cloned> {
         pid => {
             let pid = i32::try_from(pid).map_err(io::Error::other)?;
             // SAFETY: the kernel has just put a new descriptor there, owned by no one.
-            Ok(Cloned::Parent { pid, pidfd: unsafe { OwnedFd::from_raw_fd(pidfd) } })
+            let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+            Ok(Cloned::Parent { pid, pidfd })
         }
     }
 }
@@ -74,7 +79,12 @@ pub(crate) fn set_mount_attributes(
     set: u64,
     recursive: bool,
 ) -> io::Result<()> {
-    let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
+    let attributes = libc::mount_attr {
+        attr_set: set,
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
     // SAFETY: the path is an empty C string, and the structure is valid for its size;
     // the kernel only reads both.
@@ -88,7 +98,11 @@ pub(crate) fn set_mount_attributes(
             size_of::<libc::mount_attr>(),
         )
     };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Brings the loopback device of this network namespace up.
@@ -100,9 +114,12 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // SAFETY: this request reads one `ifreq`, and `request` is one.
-    let result =
-        unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// The version of Landlock this kernel speaks, 0 if none.
@@ -121,7 +138,11 @@ pub(crate) fn close_from(first: u32) -> io::Result<()> {
     // SAFETY: takes no pointers. The caller uses none of the closed descriptors again;
     // launcher processes leave by exec or `_exit`, so no destructor will either.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 /// Moves `fd` to the number `target`, not closed on exec. For a process about to
@@ -132,13 +153,21 @@ pub(crate) fn move_to(fd: BorrowedFd<'_>, target: RawFd) -> io::Result<()> {
     }
     // SAFETY: takes no pointers, and the caller uses no descriptor of that number again.
     let result = unsafe { libc::dup2(fd.as_raw_fd(), target) };
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
 }
 
 /// Becomes another program. Returns only if that fails.
 pub(crate) fn execute(program: &CStr, argv: &[CString], env: &[CString]) -> io::Error {
     let pointers = |strings: &[CString]| -> Vec<*const libc::c_char> {
-        strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect()
+        strings
+            .iter()
+            .map(|s| s.as_ptr())
+            .chain([std::ptr::null()])
+            .collect()
     };
     let (argv, env) = (pointers(argv), pointers(env));
     // SAFETY: both arrays end in a null pointer and point to C strings that outlive

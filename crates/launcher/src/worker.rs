@@ -32,7 +32,13 @@ pub(crate) fn start(go: &Go, stdio: &[OwnedFd], prepare: &Prepare) -> Result<i32
     match sys::fork().at(Step::Start, "fork")? {
         Some(pid) => Ok(pid),
         None => {
-            let error = become_command(&go.argv, &go.env, &go.cwd, &Descriptors::Stdio(stdio), prepare);
+            let error = become_command(
+                &go.argv,
+                &go.env,
+                &go.cwd,
+                &Descriptors::Stdio(stdio),
+                prepare,
+            );
             refuse(&go.argv, &error)
         }
     }
@@ -110,11 +116,7 @@ fn become_command(
     Refusal::Execute(execute(argv, env))
 }
 
-fn last_steps(
-    cwd: &str,
-    descriptors: &Descriptors<'_>,
-    prepare: &Prepare,
-) -> Result<(), Failure> {
+fn last_steps(cwd: &str, descriptors: &Descriptors<'_>, prepare: &Prepare) -> Result<(), Failure> {
     // First, so that what fails after it can be told on standard error.
     place(descriptors).at(Step::Start, "descriptors")?;
     rustix::process::setsid().at(Step::Start, "setsid")?;
@@ -137,7 +139,10 @@ fn place(descriptors: &Descriptors<'_>) -> io::Result<()> {
         }
         Descriptors::Stdio(_) => Err(io::Error::other("not three streams")),
         Descriptors::Program(socket) => {
-            let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+            let null = std::fs::OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open("/dev/null")?;
             rustix::stdio::dup2_stdin(&null)?;
             rustix::stdio::dup2_stdout(&null)?;
             rustix::stdio::dup2_stderr(&null)?;
@@ -149,12 +154,17 @@ fn place(descriptors: &Descriptors<'_>) -> io::Result<()> {
 
 /// Looks the program up as a shell does and becomes it. Returns only on failure.
 fn execute(argv: &[String], env: &[(String, String)]) -> io::Error {
-    let Ok(arguments) = argv.iter().map(|a| CString::new(a.as_str())).collect::<Result<Vec<_>, _>>()
+    let Ok(arguments) = argv
+        .iter()
+        .map(|a| CString::new(a.as_str()))
+        .collect::<Result<Vec<_>, _>>()
     else {
         return io::Error::new(io::ErrorKind::InvalidInput, "an argument holds a NUL byte");
     };
-    let Ok(environment) =
-        env.iter().map(|(k, v)| CString::new(format!("{k}={v}"))).collect::<Result<Vec<_>, _>>()
+    let Ok(environment) = env
+        .iter()
+        .map(|(k, v)| CString::new(format!("{k}={v}")))
+        .collect::<Result<Vec<_>, _>>()
     else {
         return io::Error::new(io::ErrorKind::InvalidInput, "a variable holds a NUL byte");
     };
@@ -169,11 +179,16 @@ fn execute(argv: &[String], env: &[(String, String)]) -> io::Error {
 }
 
 fn candidates(argv: &[String], env: &[(String, String)]) -> Vec<CString> {
-    let Some(name) = argv.first() else { return Vec::new() };
+    let Some(name) = argv.first() else {
+        return Vec::new();
+    };
     if name.contains('/') {
         return CString::new(name.as_str()).into_iter().collect();
     }
-    let path = env.iter().find(|(key, _)| key == "PATH").map_or("", |(_, value)| value);
+    let path = env
+        .iter()
+        .find(|(key, _)| key == "PATH")
+        .map_or("", |(_, value)| value);
     path.split(':')
         .filter(|folder| !folder.is_empty())
         .filter_map(|folder| CString::new(Path::new(folder).join(name).as_os_str().as_bytes()).ok())
@@ -191,6 +206,9 @@ fn refuse(argv: &[String], refusal: &Refusal) -> ! {
     };
     let name = argv.first().map_or("", String::as_str);
     // Where even that cannot be written, the code says the same.
-    let _ = rustix::io::write(rustix::stdio::stderr(), format!("{name}: {why}\n").as_bytes());
+    let _ = rustix::io::write(
+        rustix::stdio::stderr(),
+        format!("{name}: {why}\n").as_bytes(),
+    );
     sys::exit(code)
 }

@@ -16,7 +16,12 @@ pub(crate) struct Capture {
 impl Capture {
     pub(crate) fn new(kept: u64) -> Self {
         let half = usize::try_from(kept / 2).unwrap_or(usize::MAX);
-        Self { head: Vec::new(), tail: VecDeque::new(), half, total: 0 }
+        Self {
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            half,
+            total: 0,
+        }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
@@ -38,7 +43,11 @@ impl Capture {
             bytes.extend_from_slice(format!("\n[… {cut} bytes left out …]\n").as_bytes());
         }
         bytes.extend(self.tail);
-        Captured { text: String::from_utf8_lossy(&bytes).into_owned(), bytes: self.total, cut }
+        Captured {
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+            bytes: self.total,
+            cut,
+        }
     }
 }
 
@@ -57,7 +66,10 @@ mod tests {
     #[test]
     fn short_output_is_kept_whole() {
         let captured = capture(8, &["abc", "defg"]);
-        assert_eq!((captured.text.as_str(), captured.bytes, captured.cut), ("abcdefg", 7, 0));
+        assert_eq!(
+            (captured.text.as_str(), captured.bytes, captured.cut),
+            ("abcdefg", 7, 0)
+        );
     }
 
     #[test]

@@ -122,6 +122,9 @@ pub(crate) trait During<T> {
 
 impl<T, E: Into<io::Error>> During<T> for Result<T, E> {
     fn during(self, what: impl std::fmt::Display) -> Result<T, Error> {
-        self.map_err(|error| Error::Io { what: what.to_string(), source: error.into() })
+        self.map_err(|error| Error::Io {
+            what: what.to_string(),
+            source: error.into(),
+        })
     }
 }

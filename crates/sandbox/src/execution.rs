@@ -54,16 +54,28 @@ impl Command {
         };
         if argv.first().is_none_or(String::is_empty) {
             let why = "there is nothing to run";
-            return Err(Error::BadName { what: "command", name: String::new(), why });
+            return Err(Error::BadName {
+                what: "command",
+                name: String::new(),
+                why,
+            });
         }
         for argument in &argv {
             if argument.len() > LONGEST_ARGUMENT {
                 let (bytes, most) = (argument.len(), LONGEST_ARGUMENT);
-                return Err(Error::TooLong { what: "command", bytes, most });
+                return Err(Error::TooLong {
+                    what: "command",
+                    bytes,
+                    most,
+                });
             }
             if argument.contains('\0') {
                 let (name, why) = (argument.clone(), "it holds a NUL byte");
-                return Err(Error::BadName { what: "argument", name, why });
+                return Err(Error::BadName {
+                    what: "argument",
+                    name,
+                    why,
+                });
             }
         }
         Ok(argv)

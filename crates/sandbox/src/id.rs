@@ -8,7 +8,11 @@ const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 /// 120 random bits as 24 letters and digits.
 pub(crate) fn random() -> Result<String, Error> {
     let bytes: [u8; 24] = bytes()?;
-    let letter = |byte: u8| LETTERS.get(usize::from(byte % 32)).map(|letter| char::from(*letter));
+    let letter = |byte: u8| {
+        LETTERS
+            .get(usize::from(byte % 32))
+            .map(|letter| char::from(*letter))
+    };
     Ok(bytes.into_iter().filter_map(letter).collect())
 }
 

@@ -10,14 +10,14 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`policy`] | what a sandbox may have: limits, network |
-//! | [`execution`] | what to run, and what came of it |
-//! | [`native`] | the default backend: slots, control groups, one run |
-//! | [`collect`] | taking what was written, safely |
-//! | [`session`] | owners, files, expiry, eviction |
-//! | [`skills`] | skills on disk, once per digest |
-//! | [`probe`] | what this host can give |
-//! | [`queue`] | who may run now |
+//! | `policy` | what a sandbox may have: limits, network |
+//! | `execution` | what to run, and what came of it |
+//! | `native` | the default backend: slots, control groups, one run |
+//! | `collect` | taking what was written, safely |
+//! | `session` | owners, files, expiry, eviction |
+//! | `skills` | skills on disk, once per digest |
+//! | `probe` | what this host can give |
+//! | `queue` | who may run now |
 //!
 //! It knows nothing of HTTP, models or tools. What needs `unsafe` is in the launcher.
 
@@ -81,12 +81,18 @@ impl Sandbox {
     pub async fn open(settings: Settings) -> Result<Self, Error> {
         let (probe, native) = look(&settings).await?;
         let advice = || {
-            let advice = probe.checks.iter().filter_map(|check| check.advice.as_deref());
+            let advice = probe
+                .checks
+                .iter()
+                .filter_map(|check| check.advice.as_deref());
             advice.collect::<Vec<_>>().join("; ")
         };
         let native = match (&probe.grade, native) {
             (Grade::Refused { reason }, _) => {
-                return Err(Error::Refused { reason: reason.clone(), advice: advice() });
+                return Err(Error::Refused {
+                    reason: reason.clone(),
+                    advice: advice(),
+                });
             }
             (Grade::Reduced { missing }, _) if !settings.allow_reduced => {
                 let reason = format!("missing: {}", missing.join(", "));
@@ -100,7 +106,15 @@ impl Sandbox {
         let root = rustix::process::getuid().is_root();
         let sessions = Sessions::new(&state, root, &settings);
         let queue = Queue::new(settings.running, settings.waiting);
-        Ok(Self { inner: Arc::new(Inner { state, sessions, queue, probe, native }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                state,
+                sessions,
+                queue,
+                probe,
+                native,
+            }),
+        })
     }
 
     /// Looks at the host without getting ready: for people who ask what is missing.
@@ -167,7 +181,11 @@ impl Sandbox {
             usage,
             mounts: held.meta.mounts.clone(),
         };
-        let report = self.inner.native.run(job, self.inner.probe.grade.clone()).await?;
+        let report = self
+            .inner
+            .native
+            .run(job, self.inner.probe.grade.clone())
+            .await?;
         blocking(move || {
             let bytes = measure(&data, &mut |_, _| {})?.bytes;
             held.save(bytes)
@@ -180,7 +198,13 @@ impl Sandbox {
     ///
     /// # Errors
     /// When the path is not one, or the session cannot hold it.
-    pub async fn put(&self, owner: &str, id: &str, path: &str, bytes: Vec<u8>) -> Result<(), Error> {
+    pub async fn put(
+        &self,
+        owner: &str,
+        id: &str,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(), Error> {
         let mut held = self.inner.sessions.hold(owner, id).await?;
         let (inner, path) = (Arc::clone(&self.inner), path.to_owned());
         blocking(move || {
@@ -199,7 +223,8 @@ impl Sandbox {
     /// [`Error::NoFile`] when it is not there or not a regular file.
     pub async fn get(&self, owner: &str, id: &str, path: &str) -> Result<fs::File, Error> {
         let path = path.to_owned();
-        self.with(owner, id, move |held| session::open(&held.data(), &path)).await
+        self.with(owner, id, move |held| session::open(&held.data(), &path))
+            .await
     }
 
     /// The files of a session.
@@ -207,7 +232,8 @@ impl Sandbox {
     /// # Errors
     /// When there is no such session.
     pub async fn list(&self, owner: &str, id: &str) -> Result<Vec<FileInfo>, Error> {
-        self.with(owner, id, |held| session::list(&held.data())).await
+        self.with(owner, id, |held| session::list(&held.data()))
+            .await
     }
 
     /// Removes a session and its files.
@@ -249,20 +275,27 @@ async fn look(settings: &Settings) -> Result<(Probe, Option<Native>), Error> {
     let root = rustix::process::getuid().is_root();
     let base = native::base::describe(&state, &settings.runtime, root)?;
     let sessions = Sessions::new(&state, root, settings);
-    let id = sessions.create("", Policy::default(), Vec::new())?;
-    let held = sessions.hold("", &id).await?;
-    let owner = sessions.owner_id(held.meta.host_id);
-    session::put(&held.data(), "before", b"x", owner, 1)?;
-    let result = probe::probe(probe::Host {
-        launcher: settings.launcher.clone(),
+    let (trial, host_id) = sessions.make_trial()?;
+    let folder = state.join(&trial);
+    session::put(
+        &folder.join("data"),
+        "before",
+        b"x",
+        sessions.owner_id(host_id),
+        1,
+    )?;
+    let (launcher, cgroup) = (settings.launcher.clone(), settings.cgroup.clone());
+    let data = format!("{trial}/data");
+    let found = probe::probe(probe::Host {
+        launcher,
         base,
-        cgroup: settings.cgroup.clone(),
-        host_id: held.meta.host_id,
-        data: format!("sessions/{id}/data"),
+        cgroup,
+        host_id,
+        data,
     })
     .await;
-    sessions.destroy(held)?;
-    Ok(result)
+    fs::remove_dir_all(&folder).during(folder.display())?;
+    Ok(found)
 }
 
 fn state_folder(folder: &Path) -> PathBuf {

@@ -8,7 +8,11 @@ const LONGEST: usize = 1024;
 
 /// Splits a relative path into the names of its folders and of the file.
 pub(crate) fn split(path: &str) -> Result<Vec<CString>, Error> {
-    let bad = |why| Error::BadName { what: "path", name: path.to_owned(), why };
+    let bad = |why| Error::BadName {
+        what: "path",
+        name: path.to_owned(),
+        why,
+    };
     if path.len() > LONGEST {
         return Err(bad("it is longer than 1024 bytes"));
     }
@@ -32,7 +36,11 @@ pub(crate) fn word<'a>(what: &'static str, name: &'a str) -> Result<&'a str, Err
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if name.is_empty() || name.len() > 128 || !name.chars().all(fine) {
         let why = "it must be 1 to 128 letters, digits, '-' or '_'";
-        return Err(Error::BadName { what, name: name.to_owned(), why });
+        return Err(Error::BadName {
+            what,
+            name: name.to_owned(),
+            why,
+        });
     }
     Ok(name)
 }
@@ -43,7 +51,17 @@ mod tests {
 
     #[test]
     fn paths_that_leave_their_folder_are_refused() {
-        for path in ["", "/etc/passwd", "..", "a/../b", "a//b", "a/./b", "a/", "a\0b", "a\nb"] {
+        for path in [
+            "",
+            "/etc/passwd",
+            "..",
+            "a/../b",
+            "a//b",
+            "a/./b",
+            "a/",
+            "a\0b",
+            "a\nb",
+        ] {
             assert_eq!(split(path).unwrap_err().code(), "bad-name", "{path:?}");
         }
         assert_eq!(split("a/b c/ü.txt").unwrap().len(), 3);

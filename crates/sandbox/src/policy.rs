@@ -52,7 +52,11 @@ pub struct OutputLimits {
 
 impl Default for OutputLimits {
     fn default() -> Self {
-        Self { count: 100, file_bytes: 128 * MIB, total_bytes: 256 * MIB }
+        Self {
+            count: 100,
+            file_bytes: 128 * MIB,
+            total_bytes: 256 * MIB,
+        }
     }
 }
 

@@ -102,7 +102,10 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
     let mut checks = Vec::new();
     let hierarchy = match Hierarchy::find(host.cgroup.as_deref()) {
         Ok(hierarchy) => {
-            checks.push(ok("control groups", format!("{}: memory, pids, cpu", hierarchy.version())));
+            checks.push(ok(
+                "control groups",
+                format!("{}: memory, pids, cpu", hierarchy.version()),
+            ));
             Some(hierarchy)
         }
         Err(error) => {
@@ -111,13 +114,22 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
         }
     };
     let native = |landlock| {
-        Native::new(host.launcher.clone(), host.base.clone(), hierarchy.clone(), landlock)
+        Native::new(
+            host.launcher.clone(),
+            host.base.clone(),
+            hierarchy.clone(),
+            landlock,
+        )
     };
     let mut landlock = true;
     let mut result = attempt(&native(true), &host).await;
     if is_landlock(&result) {
         landlock = false;
-        checks.push(missing("landlock", "not in this kernel".into(), LANDLOCK_ADVICE));
+        checks.push(missing(
+            "landlock",
+            "not in this kernel".into(),
+            LANDLOCK_ADVICE,
+        ));
         result = attempt(&native(false), &host).await;
     } else if result.is_ok() {
         checks.push(ok("landlock", "in force".into()));
@@ -131,7 +143,15 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
         }
         Err(error) => {
             checks.push(missing("sandbox", error.to_string(), advice(&error)));
-            (Probe { grade: Grade::Refused { reason: error.to_string() }, checks }, None)
+            (
+                Probe {
+                    grade: Grade::Refused {
+                        reason: error.to_string(),
+                    },
+                    checks,
+                },
+                None,
+            )
         }
     }
 }
@@ -146,13 +166,22 @@ async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
         limits: Limits::default(),
         host_id: host.host_id,
         data: host.data.clone(),
-        usage: Usage { bytes: 1, entries: 1 },
+        usage: Usage {
+            bytes: 1,
+            entries: 1,
+        },
         mounts: Vec::new(),
     };
     let report = native.run(job, Grade::Strict).await?;
     if report.outcome != Outcome::Exit(0) {
-        let reason = format!("the probe ended with {:?}: {}", report.outcome, report.stderr.text);
-        return Err(Error::Refused { reason, advice: "see above".into() });
+        let reason = format!(
+            "the probe ended with {:?}: {}",
+            report.outcome, report.stderr.text
+        );
+        return Err(Error::Refused {
+            reason,
+            advice: "see above".into(),
+        });
     }
     Ok(report.stdout.text)
 }
@@ -177,11 +206,21 @@ fn judge(seen: &str) -> Vec<Check> {
         .filter(|line| line.starts_with("seen ") || line.starts_with("written "))
         .collect();
     checks.push(if leaks.is_empty() {
-        ok("host out of sight", "no kernel knobs, nothing writable".into())
+        ok(
+            "host out of sight",
+            "no kernel knobs, nothing writable".into(),
+        )
     } else {
-        missing("host out of sight", leaks.join(", "), "report this as a bug")
+        missing(
+            "host out of sight",
+            leaks.join(", "),
+            "report this as a bug",
+        )
     });
-    let has: Vec<&str> = seen.lines().filter_map(|line| line.strip_prefix("has ")).collect();
+    let has: Vec<&str> = seen
+        .lines()
+        .filter_map(|line| line.strip_prefix("has "))
+        .collect();
     checks.push(ok("interpreters", has.join(", ")));
     checks
 }
@@ -191,21 +230,38 @@ const OPTIONAL: [&str; 2] = ["control groups", "landlock"];
 
 fn grade(checks: &[Check]) -> Grade {
     let failed: Vec<&Check> = checks.iter().filter(|check| !check.ok).collect();
-    if let Some(check) = failed.iter().find(|check| !OPTIONAL.contains(&check.name.as_str())) {
-        return Grade::Refused { reason: format!("{}: {}", check.name, check.detail) };
+    if let Some(check) = failed
+        .iter()
+        .find(|check| !OPTIONAL.contains(&check.name.as_str()))
+    {
+        return Grade::Refused {
+            reason: format!("{}: {}", check.name, check.detail),
+        };
     }
     if failed.is_empty() {
         return Grade::Strict;
     }
-    Grade::Reduced { missing: failed.iter().map(|check| check.name.clone()).collect() }
+    Grade::Reduced {
+        missing: failed.iter().map(|check| check.name.clone()).collect(),
+    }
 }
 
 fn ok(name: &str, detail: String) -> Check {
-    Check { name: name.into(), ok: true, detail, advice: None }
+    Check {
+        name: name.into(),
+        ok: true,
+        detail,
+        advice: None,
+    }
 }
 
 fn missing(name: &str, detail: String, advice: &str) -> Check {
-    Check { name: name.into(), ok: false, detail, advice: Some(advice.into()) }
+    Check {
+        name: name.into(),
+        ok: false,
+        detail,
+        advice: Some(advice.into()),
+    }
 }
 
 const CGROUP_ADVICE: &str = "delegate a control group with memory, pids and cpu to this user \
@@ -214,7 +270,9 @@ const CGROUP_ADVICE: &str = "delegate a control group with memory, pids and cpu 
 const LANDLOCK_ADVICE: &str = "boot a kernel of 5.13 or newer with lsm=landlock,...";
 
 fn advice(error: &Error) -> &'static str {
-    let Error::Launch(failure) = error else { return "see the message" };
+    let Error::Launch(failure) = error else {
+        return "see the message";
+    };
     match failure.step {
         Step::UserNamespace | Step::Namespaces => {
             "allow user namespaces: kernel.unprivileged_userns_clone=1, \
@@ -239,8 +297,13 @@ mod tests {
         let cgroups = missing("control groups", String::new(), "");
         let caps = missing("no capabilities", "x".into(), "");
         assert_eq!(grade(std::slice::from_ref(&good)), Grade::Strict);
-        let reduced = Grade::Reduced { missing: vec!["control groups".into()] };
+        let reduced = Grade::Reduced {
+            missing: vec!["control groups".into()],
+        };
         assert_eq!(grade(&[good.clone(), cgroups.clone()]), reduced);
-        assert!(matches!(grade(&[good, cgroups, caps]), Grade::Refused { .. }));
+        assert!(matches!(
+            grade(&[good, cgroups, caps]),
+            Grade::Refused { .. }
+        ));
     }
 }

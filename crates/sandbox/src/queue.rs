@@ -31,7 +31,11 @@ pub(crate) struct Turn {
 
 impl Queue {
     pub(crate) fn new(most_running: usize, most_waiting: usize) -> Self {
-        Self { state: Arc::default(), most_running, most_waiting }
+        Self {
+            state: Arc::default(),
+            most_running,
+            most_waiting,
+        }
     }
 
     /// Waits for a turn, or is told at once that too many wait.
@@ -40,14 +44,22 @@ impl Queue {
             let mut state = self.lock();
             if state.running < self.most_running {
                 state.running += 1;
-                return Ok(Turn { queue: Some(self.clone()) });
+                return Ok(Turn {
+                    queue: Some(self.clone()),
+                });
             }
             if state.waiting >= self.most_waiting {
-                return Err(Error::Busy { running: state.running, waiting: state.waiting });
+                return Err(Error::Busy {
+                    running: state.running,
+                    waiting: state.waiting,
+                });
             }
             state.join(owner)
         };
-        receiver.await.map_err(|_| Error::Busy { running: 0, waiting: 0 })
+        receiver.await.map_err(|_| Error::Busy {
+            running: 0,
+            waiting: 0,
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -67,7 +79,9 @@ impl State {
         self.waiting += 1;
         match self.lines.iter_mut().find(|(name, _)| name == owner) {
             Some((_, line)) => line.push_back(sender),
-            None => self.lines.push_back((owner.to_owned(), VecDeque::from([sender]))),
+            None => self
+                .lines
+                .push_back((owner.to_owned(), VecDeque::from([sender]))),
         }
         receiver
     }
@@ -86,7 +100,9 @@ impl State {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let Some(queue) = self.queue.take() else { return };
+        let Some(queue) = self.queue.take() else {
+            return;
+        };
         loop {
             let next = queue.lock().next();
             let Some(next) = next else {
@@ -94,7 +110,9 @@ impl Drop for Turn {
                 return;
             };
             // It passes on, unless the one who waited has left meanwhile.
-            match next.send(Turn { queue: Some(queue.clone()) }) {
+            match next.send(Turn {
+                queue: Some(queue.clone()),
+            }) {
                 Ok(()) => return,
                 Err(mut returned) => returned.queue = None,
             }

@@ -38,7 +38,9 @@ pub(crate) fn materialise(state: &Path, skill: &SkillFiles) -> Result<String, Er
         return Ok(relative);
     }
     // Whole or not at all: written beside, then given its name in one step.
-    let part = state.join("skills").join(format!(".part-{}", crate::id::random()?));
+    let part = state
+        .join("skills")
+        .join(format!(".part-{}", crate::id::random()?));
     let result = write_all(&part, skill).and_then(|()| match fs::rename(&part, &place) {
         Err(_) if place.is_dir() => fs::remove_dir_all(&part).during(part.display()),
         renamed => renamed.during(place.display()),

@@ -11,14 +11,14 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::time::Duration;
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Request {
     folder: PathBuf,
     cgroup: Option<String>,
     allow_reduced: bool,
     limits: Limits,
-    skills: Vec<(String, Vec<(String, String, bool)>)>,
+    skills: Vec<Skill>,
     put: Vec<(String, String)>,
     runs: Vec<Run>,
     /// Use this session instead of a new one, and keep it.
@@ -27,21 +27,8 @@ struct Request {
     keep: bool,
 }
 
-impl Default for Request {
-    fn default() -> Self {
-        Self {
-            folder: PathBuf::new(),
-            cgroup: None,
-            allow_reduced: false,
-            limits: Limits::default(),
-            skills: Vec::new(),
-            put: Vec::new(),
-            runs: Vec::new(),
-            session: None,
-            keep: false,
-        }
-    }
-}
+/// A name, and files as path, text and whether they may be executed.
+type Skill = (String, Vec<(String, String, bool)>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -70,7 +57,9 @@ fn main() -> std::io::Result<()> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let request = serde_json::from_str(&text)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let answer = match runtime.block_on(serve(request)) {
         Ok(answer) => serde_json::to_vec(&answer)?,
         Err(error) => {
@@ -87,14 +76,19 @@ async fn serve(request: Request) -> Result<Answer, Error> {
     settings.allow_reduced = request.allow_reduced;
     let sandbox = Sandbox::open(settings).await?;
     let skills = request.skills.into_iter().map(skill).collect();
-    let policy = Policy { limits: request.limits, ..Policy::default() };
+    let policy = Policy {
+        limits: request.limits,
+        ..Policy::default()
+    };
     let keep = request.keep || request.session.is_some();
     let session = match request.session {
         Some(session) => session,
         None => sandbox.create(OWNER, policy, skills).await?,
     };
     for (path, text) in request.put {
-        sandbox.put(OWNER, &session, &path, text.into_bytes()).await?;
+        sandbox
+            .put(OWNER, &session, &path, text.into_bytes())
+            .await?;
     }
     let mut reports = Vec::new();
     for run in request.runs {
@@ -111,14 +105,23 @@ async fn serve(request: Request) -> Result<Answer, Error> {
     if !keep {
         sandbox.destroy(OWNER, &session).await?;
     }
-    Ok(Answer { session, level: sandbox.level().grade.clone(), reports, files })
+    Ok(Answer {
+        session,
+        level: sandbox.level().grade.clone(),
+        reports,
+        files,
+    })
 }
 
-fn skill((name, files): (String, Vec<(String, String, bool)>)) -> SkillFiles {
+fn skill((name, files): Skill) -> SkillFiles {
     let files = files.into_iter().map(|(path, text, executable)| SkillFile {
         path,
         bytes: text.into_bytes(),
         executable,
     });
-    SkillFiles { digest: format!("digest-of-{name}"), name, files: files.collect() }
+    SkillFiles {
+        digest: format!("digest-of-{name}"),
+        name,
+        files: files.collect(),
+    }
 }

@@ -109,12 +109,14 @@ impl Folder {
 
     /// Opens a regular file for reading.
     pub(crate) fn open_file(&self, name: &CStr) -> io::Result<File> {
-        self.open(name, OFlags::RDONLY | OFlags::NONBLOCK, Mode::RUSR).map(File::from)
+        self.open(name, OFlags::RDONLY | OFlags::NONBLOCK, Mode::RUSR)
+            .map(File::from)
     }
 
     /// Opens a folder in this one.
     pub(crate) fn enter(&self, name: &CStr) -> io::Result<Self> {
-        self.open(name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::RWXU).map(Self)
+        self.open(name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::RWXU)
+            .map(Self)
     }
 
     /// Opens an entry, giving ourselves the right first if its maker did not: without
@@ -144,7 +146,9 @@ impl Folder {
         owner: Option<u32>,
         replace: bool,
     ) -> io::Result<Self> {
-        let there = self.entry(name).is_ok_and(|entry| entry.kind == Kind::Folder);
+        let there = self
+            .entry(name)
+            .is_ok_and(|entry| entry.kind == Kind::Folder);
         if replace || !there {
             self.remove(name)?;
             rustix::fs::mkdirat(&self.0, name, Mode::RWXU)?;
@@ -186,16 +190,22 @@ impl Folder {
     /// A new file, to be written and then [`put`](Self::put).
     pub(crate) fn new_file(&self, mode: RawMode, owner: Option<u32>) -> io::Result<Part> {
         self.remove(PART)?;
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = openat2(&self.0, PART, flags, Mode::RUSR | Mode::WUSR, RESOLVE)?;
         give(file.as_fd(), owner)?;
         rustix::fs::fchmod(&file, Mode::from_raw_mode(mode | 0o600))?;
-        Ok(Part { file: File::from(file) })
+        Ok(Part {
+            file: File::from(file),
+        })
     }
 
     /// Gives a written file its place, instead of whatever is there.
     pub(crate) fn put(&self, _part: Part, name: &CStr) -> io::Result<()> {
-        if self.entry(name).is_ok_and(|entry| entry.kind == Kind::Folder) {
+        if self
+            .entry(name)
+            .is_ok_and(|entry| entry.kind == Kind::Folder)
+        {
             self.remove(name)?;
         }
         Ok(rustix::fs::renameat(&self.0, PART, &self.0, name)?)
@@ -203,13 +213,18 @@ impl Folder {
 
     /// Length of a regular file in this folder, 0 if it is not one.
     pub(crate) fn size(&self, name: &CStr) -> u64 {
-        let entry = self.entry(name).ok().filter(|entry| entry.kind == Kind::File);
+        let entry = self
+            .entry(name)
+            .ok()
+            .filter(|entry| entry.kind == Kind::File);
         entry.map_or(0, |entry| entry.size)
     }
 
     /// SHA-256 of a regular file in this folder, `None` if it is not one.
     pub(crate) fn digest(&self, name: &CStr) -> Option<[u8; 32]> {
-        self.entry(name).ok().filter(|entry| entry.kind == Kind::File)?;
+        self.entry(name)
+            .ok()
+            .filter(|entry| entry.kind == Kind::File)?;
         let mut digest = DigestWriter(Sha256::new());
         io::copy(&mut self.open_file(name).ok()?, &mut digest).ok()?;
         Some(digest.0.finalize().into())
@@ -231,5 +246,9 @@ impl io::Write for DigestWriter {
 
 fn give(fd: BorrowedFd<'_>, owner: Option<u32>) -> io::Result<()> {
     let Some(id) = owner else { return Ok(()) };
-    Ok(fchown(fd, Some(Uid::from_raw(id)), Some(Gid::from_raw(id)))?)
+    Ok(fchown(
+        fd,
+        Some(Uid::from_raw(id)),
+        Some(Gid::from_raw(id)),
+    )?)
 }

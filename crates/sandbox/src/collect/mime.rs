@@ -28,9 +28,18 @@ const SIGNATURES: [(usize, &[u8], &str); 19] = [
 
 /// Names of zip archives that are documents.
 const ZIPPED: [(&str, &str); 7] = [
-    ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
-    ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
-    ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+    (
+        "docx",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
+    (
+        "xlsx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
+    (
+        "pptx",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ),
     ("odt", "application/vnd.oasis.opendocument.text"),
     ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
     ("epub", "application/epub+zip"),
@@ -61,16 +70,22 @@ const TEXTS: [(&str, &str); 17] = [
 /// The type of a file of this name that begins with these bytes.
 #[must_use]
 pub fn guess(name: &str, head: &[u8]) -> &'static str {
-    let extension = name.rsplit_once('.').map(|(_, end)| end.to_ascii_lowercase());
+    let extension = name
+        .rsplit_once('.')
+        .map(|(_, end)| end.to_ascii_lowercase());
     let by_name = |table: &[(&str, &'static str)]| {
         let extension = extension.as_deref()?;
-        table.iter().find(|(known, _)| *known == extension).map(|(_, mime)| *mime)
+        table
+            .iter()
+            .find(|(known, _)| *known == extension)
+            .map(|(_, mime)| *mime)
     };
     if head.starts_with(b"PK\x03\x04") {
         return by_name(&ZIPPED).unwrap_or("application/zip");
     }
     let signed = |(offset, signature, _): &&(usize, &[u8], &str)| {
-        head.get(*offset..).is_some_and(|rest| rest.starts_with(signature))
+        head.get(*offset..)
+            .is_some_and(|rest| rest.starts_with(signature))
     };
     if let Some((_, _, mime)) = SIGNATURES.iter().find(signed) {
         return mime;
@@ -98,7 +113,10 @@ mod tests {
     fn content_wins_over_name() {
         assert_eq!(guess("photo.txt", b"\x89PNG\r\n\x1a\n...."), "image/png");
         assert_eq!(guess("evil.png", b"<script>"), "text/plain");
-        assert_eq!(guess("a.csv", b"\xff\xfe\x00binary"), "application/octet-stream");
+        assert_eq!(
+            guess("a.csv", b"\xff\xfe\x00binary"),
+            "application/octet-stream"
+        );
     }
 
     #[test]

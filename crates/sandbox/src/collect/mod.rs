@@ -91,8 +91,13 @@ pub(crate) fn take(
     used: u64,
     limits: &Limits,
 ) -> Result<Collected, Error> {
-    let mut taker =
-        Taker { limits, owner, left: limits.data_bytes.saturating_sub(used), reported: 0, found: Collected::default() };
+    let mut taker = Taker {
+        limits,
+        owner,
+        left: limits.data_bytes.saturating_sub(used),
+        reported: 0,
+        found: Collected::default(),
+    };
     let from = Folder::reopen(written.as_fd()).during("what was written")?;
     let into = Folder::open_path(into).during(into.display())?;
     taker.folder(&from, &into, "", 0)?;
@@ -111,11 +116,24 @@ struct Taker<'a> {
 }
 
 impl Taker<'_> {
-    fn folder(&mut self, from: &Folder, into: &Folder, path: &str, depth: usize) -> Result<(), Error> {
+    fn folder(
+        &mut self,
+        from: &Folder,
+        into: &Folder,
+        path: &str,
+        depth: usize,
+    ) -> Result<(), Error> {
         for entry in from.entries().during(format_args!("listing {path:?}"))? {
             let name = entry.name.to_string_lossy();
-            let here = if path.is_empty() { name.into_owned() } else { format!("{path}/{name}") };
-            let text = entry.name.to_str().is_ok_and(|name| !name.chars().any(char::is_control));
+            let here = if path.is_empty() {
+                name.into_owned()
+            } else {
+                format!("{path}/{name}")
+            };
+            let text = entry
+                .name
+                .to_str()
+                .is_ok_and(|name| !name.chars().any(char::is_control));
             match entry.kind {
                 // Deleted by the command: an overlay's mark, not a device.
                 Kind::Deleted => into.remove(&entry.name).during(&here)?,
@@ -125,14 +143,17 @@ impl Taker<'_> {
                     self.skip(here, Reason::Special);
                 }
                 Kind::Symlink => {
-                    into.copy_link(from, &entry.name, self.owner).during(&here)?;
+                    into.copy_link(from, &entry.name, self.owner)
+                        .during(&here)?;
                     self.skip(here, Reason::Symlink);
                 }
                 Kind::Folder if depth + 1 >= DEEPEST => self.skip(here, Reason::Depth),
                 Kind::Folder => {
                     let down = from.enter(&entry.name).during(&here)?;
                     let replaces = down.is_opaque();
-                    let target = into.make(&entry.name, entry.mode, self.owner, replaces).during(&here)?;
+                    let target = into
+                        .make(&entry.name, entry.mode, self.owner, replaces)
+                        .during(&here)?;
                     self.folder(&down, &target, &here, depth + 1)?;
                 }
                 Kind::File => self.file(from, into, &entry, here)?,
@@ -141,7 +162,13 @@ impl Taker<'_> {
         Ok(())
     }
 
-    fn file(&mut self, from: &Folder, into: &Folder, entry: &Entry, path: String) -> Result<(), Error> {
+    fn file(
+        &mut self,
+        from: &Folder,
+        into: &Folder,
+        entry: &Entry,
+        path: String,
+    ) -> Result<(), Error> {
         // What it replaces makes room for it.
         let room = self.left.saturating_add(into.size(&entry.name));
         let Some(left) = room.checked_sub(entry.size) else {
@@ -170,7 +197,12 @@ impl Taker<'_> {
             self.reported += entry.size;
             let mime_type = mime_type(&path, &head).to_owned();
             let sha256 = hex(&sha256);
-            self.found.outputs.push(Output { path, size: entry.size, mime_type, sha256 });
+            self.found.outputs.push(Output {
+                path,
+                size: entry.size,
+                mime_type,
+                sha256,
+            });
         }
         Ok(())
     }
@@ -179,7 +211,10 @@ impl Taker<'_> {
         match self.found.skipped.len() {
             listed if listed < MOST_SKIPPED => self.found.skipped.push(Skipped { path, reason }),
             MOST_SKIPPED => {
-                self.found.skipped.push(Skipped { path: String::new(), reason: Reason::More });
+                self.found.skipped.push(Skipped {
+                    path: String::new(),
+                    reason: Reason::More,
+                });
             }
             _ => {}
         }
@@ -187,13 +222,20 @@ impl Taker<'_> {
 }
 
 /// Copies at most `size` bytes, keeps the first few in `head`, and returns the digest.
-fn copy_bytes(source: File, mut to: &File, size: u64, head: &mut Vec<u8>) -> std::io::Result<[u8; 32]> {
+fn copy_bytes(
+    source: File,
+    mut to: &File,
+    size: u64,
+    head: &mut Vec<u8>,
+) -> std::io::Result<[u8; 32]> {
     let mut source = source.take(size);
     let mut digest = Sha256::new();
     let mut piece = vec![0; 128 << 10];
     loop {
         let read = source.read(&mut piece)?;
-        let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else { break };
+        let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else {
+            break;
+        };
         if head.is_empty() {
             head.extend(bytes.iter().take(mime::HEAD));
         }

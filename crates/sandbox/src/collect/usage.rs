@@ -30,13 +30,22 @@ fn add(
     for entry in folder.entries().during(format_args!("listing {path:?}"))? {
         usage.entries += 1;
         let name = entry.name.to_string_lossy();
-        let here = if path.is_empty() { name.into_owned() } else { format!("{path}/{name}") };
+        let here = if path.is_empty() {
+            name.into_owned()
+        } else {
+            format!("{path}/{name}")
+        };
         match entry.kind {
             Kind::File => {
                 usage.bytes = usage.bytes.saturating_add(entry.size);
                 visit(&here, entry.size);
             }
-            Kind::Folder => add(&folder.enter(&entry.name).during(&here)?, &here, usage, visit)?,
+            Kind::Folder => add(
+                &folder.enter(&entry.name).during(&here)?,
+                &here,
+                usage,
+                visit,
+            )?,
             Kind::Symlink | Kind::Deleted | Kind::Special => {}
         }
     }

@@ -35,7 +35,8 @@ pub(crate) fn describe(state: &Path, from: &Path, root_user: bool) -> Result<Bas
             // A top-level link is one of merged `/usr`; one in `/etc` leads out of it,
             // so what it leads to is shown instead.
             Ok(found) if found.is_symlink() && !name.starts_with("etc/") => {
-                base.links.push((inside, fs::read_link(&source).during(source.display())?));
+                base.links
+                    .push((inside, fs::read_link(&source).during(source.display())?));
             }
             Ok(_) => {
                 let source = fs::canonicalize(&source).during(source.display())?;
@@ -55,11 +56,20 @@ pub(crate) fn describe(state: &Path, from: &Path, root_user: bool) -> Result<Bas
 fn files() -> Vec<(PathBuf, String)> {
     let id = INNER_ID;
     [
-        ("/etc/passwd", format!("sandbox:x:{id}:{id}::/tmp:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n")),
+        (
+            "/etc/passwd",
+            format!("sandbox:x:{id}:{id}::/tmp:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n"),
+        ),
         ("/etc/group", format!("sandbox:x:{id}:\nnogroup:x:65534:\n")),
-        ("/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n".into()),
+        (
+            "/etc/hosts",
+            "127.0.0.1 localhost sandbox\n::1 localhost\n".into(),
+        ),
         ("/etc/hostname", "sandbox\n".into()),
-        ("/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".into()),
+        (
+            "/etc/nsswitch.conf",
+            "passwd: files\ngroup: files\nhosts: files\n".into(),
+        ),
         ("/etc/resolv.conf", String::new()),
     ]
     .map(|(path, text)| (path.into(), text))

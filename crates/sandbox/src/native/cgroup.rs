@@ -24,7 +24,11 @@ const PERIOD: u64 = 100_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hierarchy {
     /// One folder per controller.
-    V1 { memory: PathBuf, pids: PathBuf, cpu: PathBuf },
+    V1 {
+        memory: PathBuf,
+        pids: PathBuf,
+        cpu: PathBuf,
+    },
     /// One folder for all.
     V2(PathBuf),
 }
@@ -38,7 +42,9 @@ impl Hierarchy {
         let mut last = None;
         for candidate in candidates.into_iter().flatten() {
             candidate.sweep();
-            match Group::create(&candidate, "probe").and_then(|group| group.limit(&Limits::default())) {
+            match Group::create(&candidate, "probe")
+                .and_then(|group| group.limit(&Limits::default()))
+            {
                 Ok(()) => return Ok(candidate),
                 Err(error) => last = Some(error),
             }
@@ -61,13 +67,20 @@ impl Hierarchy {
             let line = own.lines().find_map(|line| {
                 let mut parts = line.splitn(3, ':').skip(1);
                 let names = parts.next()?;
-                names.split(',').any(|name| name == controller).then_some(parts.next())?
+                names
+                    .split(',')
+                    .any(|name| name == controller)
+                    .then_some(parts.next())?
             })?;
             let path = Path::new(MOUNT).join(controller);
             let path = path.join(parent.unwrap_or(line).trim_start_matches('/'));
             path.is_dir().then_some(path)
         };
-        Some(Self::V1 { memory: folder("memory")?, pids: folder("pids")?, cpu: folder("cpu")? })
+        Some(Self::V1 {
+            memory: folder("memory")?,
+            pids: folder("pids")?,
+            cpu: folder("cpu")?,
+        })
     }
 
     fn folders(&self) -> Vec<&Path> {
@@ -84,8 +97,8 @@ impl Hierarchy {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let name = entry.file_name();
                 let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
-                let maker = maker.and_then(|rest| rest.split('-').next());
-                if maker.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+                let maker = maker.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+                if maker.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
                     // Busy, or removed by another sweep: either way not ours to insist.
                     let _ = fs::remove_dir(entry.path());
                 }
@@ -196,8 +209,10 @@ const EBUSY: i32 = 16;
 /// Memory, and memory with swap where it is counted; the second may never be less than
 /// the first, so raising and lowering go in opposite orders.
 fn limit_memory_v1(folder: &Path, bytes: u64) -> Result<(), Error> {
-    let (plain, swap) =
-        (folder.join("memory.limit_in_bytes"), folder.join("memory.memsw.limit_in_bytes"));
+    let (plain, swap) = (
+        folder.join("memory.limit_in_bytes"),
+        folder.join("memory.memsw.limit_in_bytes"),
+    );
     if fs::write(&plain, bytes.to_string()).is_ok() {
         return write_if_there(&swap, bytes);
     }
@@ -220,6 +235,10 @@ fn write_if_there(path: &Path, value: u64) -> Result<(), Error> {
 
 fn counter(path: &Path, name: &str) -> u64 {
     let text = fs::read_to_string(path).unwrap_or_default();
-    let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value
+        .and_then(|value| value.trim().parse().ok())
+        .unwrap_or(0)
 }

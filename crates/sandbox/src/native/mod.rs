@@ -15,7 +15,7 @@ use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits};
 use run::{Ended, Ending};
 use slot::Slot;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Where programs are looked for.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -65,7 +65,16 @@ impl Native {
     ) -> Self {
         let root = !base.own_user_namespace;
         let idle = Mutex::default();
-        Self { shared: Arc::new(Shared { launcher, base, hierarchy, landlock, root, idle }) }
+        Self {
+            shared: Arc::new(Shared {
+                launcher,
+                base,
+                hierarchy,
+                landlock,
+                root,
+                idle,
+            }),
+        }
     }
 
     /// Runs one command to its end and takes what it wrote into the session's folder.
@@ -82,7 +91,11 @@ impl Native {
         let before = slot.group().map(cgroup::Group::counters);
         let ended = run::run(init, &go, &job.execution, &job.limits).await?;
         let after = slot.group().map(cgroup::Group::counters);
-        let hits = hits(before.unwrap_or_default(), after.unwrap_or_default(), &ended);
+        let hits = hits(
+            before.unwrap_or_default(),
+            after.unwrap_or_default(),
+            &ended,
+        );
         let outcome = outcome(ended.ending, &hits);
         let folder = self.shared.base.state.join(&job.data);
         let owner = self.shared.root.then_some(job.host_id);
@@ -92,22 +105,39 @@ impl Native {
             Ok((collected, ended))
         })
         .await?;
-        self.put_back(slot);
+        self.idle().push(slot);
         let Collected { outputs, skipped } = collected;
         let (stdout, stderr) = (ended.stdout.finish(), ended.stderr.finish());
         let elapsed = ended.elapsed;
-        Ok(Report { outcome, hits, stdout, stderr, outputs, skipped, elapsed, level })
+        Ok(Report {
+            outcome,
+            hits,
+            stdout,
+            stderr,
+            outputs,
+            skipped,
+            elapsed,
+            level,
+        })
     }
 
     fn go(&self, job: &Job) -> Result<Go, Error> {
-        let bytes = job.limits.data_bytes.saturating_sub(job.usage.bytes).max(1 << 20);
+        let bytes = job
+            .limits
+            .data_bytes
+            .saturating_sub(job.usage.bytes)
+            .max(1 << 20);
         // Without files there already, a plain tmpfs does: one mount instead of three.
         let lower = (job.usage.entries > 0).then(|| job.data.clone());
         Ok(Go {
             argv: job.execution.command.argv()?,
             env: environment(&job.execution.env),
             cwd: prowess_launcher::spec::DATA_DIR.into(),
-            data: Data { lower, bytes, inodes: job.limits.data_files + 4 },
+            data: Data {
+                lower,
+                bytes,
+                inodes: job.limits.data_files + 4,
+            },
             mounts: job.mounts.clone(),
             program: None,
         })
@@ -116,7 +146,11 @@ impl Native {
     fn prepare(&self, job: &Job) -> Prepare {
         let limits = &job.limits;
         Prepare {
-            outer_id: if self.shared.root { job.host_id } else { INNER_ID },
+            outer_id: if self.shared.root {
+                job.host_id
+            } else {
+                INNER_ID
+            },
             tmp_bytes: limits.tmp_bytes,
             tmp_inodes: TMP_INODES,
             rlimits: Rlimits {
@@ -131,17 +165,24 @@ impl Native {
     }
 
     fn take_slot(&self) -> Result<Slot, Error> {
-        let idle = self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        idle.map_or_else(|| self.start_slot(), Ok)
+        while let Some(mut slot) = self.idle().pop() {
+            if slot.is_alive() {
+                return Ok(slot);
+            }
+        }
+        self.start_slot()
     }
 
-    pub(crate) fn start_slot(&self) -> Result<Slot, Error> {
+    fn start_slot(&self) -> Result<Slot, Error> {
         let shared = &self.shared;
         Slot::start(&shared.launcher, &shared.base, shared.hierarchy.as_ref())
     }
 
-    fn put_back(&self, slot: Slot) {
-        self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+    fn idle(&self) -> MutexGuard<'_, Vec<Slot>> {
+        self.shared
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -157,14 +198,20 @@ fn environment(given: &[(String, String)]) -> Vec<(String, String)> {
     ];
     let is_given = |name: &str| given.iter().any(|(key, _)| key == name);
     let kept = always.iter().filter(|(name, _)| !is_given(name));
-    kept.map(|(name, value)| ((*name).into(), (*value).into())).chain(given.iter().cloned()).collect()
+    kept.map(|(name, value)| ((*name).into(), (*value).into()))
+        .chain(given.iter().cloned())
+        .collect()
 }
 
 fn hits(before: Counters, after: Counters, ended: &Ended) -> Vec<LimitHit> {
-    let full = rustix::fs::fstatvfs(&ended.written).is_ok_and(|fs| fs.f_bavail == 0 || fs.f_favail == 0);
+    let full =
+        rustix::fs::fstatvfs(&ended.written).is_ok_and(|fs| fs.f_bavail == 0 || fs.f_favail == 0);
     [
         (after.memory_kills > before.memory_kills, LimitHit::Memory),
-        (after.refused_processes > before.refused_processes, LimitHit::Processes),
+        (
+            after.refused_processes > before.refused_processes,
+            LimitHit::Processes,
+        ),
         (full, LimitHit::Data),
     ]
     .into_iter()

@@ -82,7 +82,11 @@ pub(crate) async fn run(
     drop((stdin, stdout, stderr));
 
     let written = running.started().await?;
-    let flood = Flood { seen: AtomicU64::new(0), most: limits.output_flood, over: Notify::new() };
+    let flood = Flood {
+        seen: AtomicU64::new(0),
+        most: limits.output_flood,
+        over: Notify::new(),
+    };
     let stream = execution.stream.as_ref();
     let everything = async {
         tokio::join!(
@@ -93,7 +97,9 @@ pub(crate) async fn run(
         )
     };
     tokio::pin!(everything);
-    let timeout = execution.timeout.map_or(limits.timeout, |asked| asked.min(limits.timeout));
+    let timeout = execution
+        .timeout
+        .map_or(limits.timeout, |asked| asked.min(limits.timeout));
     let stopped = tokio::select! {
         done = &mut everything => Err(done),
         () = tokio::time::sleep(timeout) => Ok(Ending::Timeout),
@@ -106,8 +112,16 @@ pub(crate) async fn run(
             (Some(cause), everything.await)
         }
     };
-    let ending = cause.or(status?.map(Ending::Status)).unwrap_or(Ending::Killed);
-    Ok(Ended { ending, stdout: stdout?, stderr: stderr?, elapsed: started.elapsed(), written })
+    let ending = cause
+        .or(status?.map(Ending::Status))
+        .unwrap_or(Ending::Killed);
+    Ok(Ended {
+        ending,
+        stdout: stdout?,
+        stderr: stderr?,
+        elapsed: started.elapsed(),
+        written,
+    })
 }
 
 impl Running {
@@ -136,12 +150,18 @@ impl Running {
             Some((InitReply::Failed(failure), _)) => return Err(failure.into()),
             Some((InitReply::Started { .. }, _)) | None => None,
         };
-        self.pidfd.readable().await.during("a pidfd")?.retain_ready();
+        self.pidfd
+            .readable()
+            .await
+            .during("a pidfd")?
+            .retain_ready();
         Ok(status)
     }
 
     async fn hear(&self) -> Result<Option<(InitReply, Vec<OwnedFd>)>, Error> {
-        let heard = self.channel.async_io(Interest::READABLE, |socket| channel::receive(socket));
+        let heard = self
+            .channel
+            .async_io(Interest::READABLE, |socket| channel::receive(socket));
         match heard.await {
             // An init that was killed leaves no goodbye.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
@@ -186,7 +206,10 @@ async fn read(
             && before < flood.most
         {
             // A listener that has left misses nothing.
-            let _ = listener.send(Chunk { stream, bytes: piece.clone() });
+            let _ = listener.send(Chunk {
+                stream,
+                bytes: piece.clone(),
+            });
         }
         piece.clear();
     }

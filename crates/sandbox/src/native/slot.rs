@@ -48,7 +48,11 @@ impl Slot {
             .stderr(Stdio::null())
             .spawn()
             .during(launcher.display())?;
-        let mut slot = Self { broker, socket, group: None };
+        let mut slot = Self {
+            broker,
+            socket,
+            group: None,
+        };
         if let Some(hierarchy) = hierarchy {
             let name = NUMBER.fetch_add(1, Ordering::Relaxed).to_string();
             let group = slot.group.insert(Group::create(hierarchy, &name)?);
@@ -79,6 +83,11 @@ impl Slot {
         }
     }
 
+    /// Whether the broker is there to make another.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        matches!(self.broker.try_wait(), Ok(None))
+    }
+
     pub(crate) fn group(&self) -> Option<&Group> {
         self.group.as_ref()
     }
@@ -92,7 +101,10 @@ impl Slot {
     }
 
     fn hear(&self) -> Result<(BrokerReply, Vec<OwnedFd>), Error> {
-        channel::receive(&self.socket).ok().flatten().ok_or(Error::LauncherGone)
+        channel::receive(&self.socket)
+            .ok()
+            .flatten()
+            .ok_or(Error::LauncherGone)
     }
 }
 

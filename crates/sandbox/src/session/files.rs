@@ -29,15 +29,22 @@ pub(crate) fn put(
     allowed: u64,
 ) -> Result<(), Error> {
     let names = name::split(path)?;
-    let Some((file, folders)) = names.split_last() else { return Err(no_file(path)) };
+    let Some((file, folders)) = names.split_last() else {
+        return Err(no_file(path));
+    };
     let used = measure(data, &mut |_, _| {})?.bytes;
     let mut folder = Folder::open_path(data).during(data.display())?;
     for name in folders {
         folder = folder.make(name, 0o755, owner, false).during(path)?;
     }
-    let after = used.saturating_sub(folder.size(file)).saturating_add(bytes.len() as u64);
+    let after = used
+        .saturating_sub(folder.size(file))
+        .saturating_add(bytes.len() as u64);
     if after > allowed {
-        return Err(Error::OverQuota { path: path.to_owned(), allowed });
+        return Err(Error::OverQuota {
+            path: path.to_owned(),
+            allowed,
+        });
     }
     let mut part = folder.new_file(0o644, owner).during(path)?;
     part.file.write_all(bytes).during(path)?;
@@ -47,7 +54,9 @@ pub(crate) fn put(
 /// Opens a regular file for reading.
 pub(crate) fn open(data: &Path, path: &str) -> Result<File, Error> {
     let names = name::split(path)?;
-    let Some((file, folders)) = names.split_last() else { return Err(no_file(path)) };
+    let Some((file, folders)) = names.split_last() else {
+        return Err(no_file(path));
+    };
     let mut folder = Folder::open_path(data).during(data.display())?;
     for name in folders {
         folder = folder.enter(name).map_err(|_| no_file(path))?;
@@ -59,17 +68,26 @@ pub(crate) fn open(data: &Path, path: &str) -> Result<File, Error> {
 }
 
 fn is_file(folder: &Folder, name: &CStr) -> bool {
-    folder.entry(name).is_ok_and(|entry| entry.kind == Kind::File)
+    folder
+        .entry(name)
+        .is_ok_and(|entry| entry.kind == Kind::File)
 }
 
 /// Every regular file, by path.
 pub(crate) fn list(data: &Path) -> Result<Vec<FileInfo>, Error> {
     let mut files = Vec::new();
-    measure(data, &mut |path, size| files.push(FileInfo { path: path.to_owned(), size }))?;
+    measure(data, &mut |path, size| {
+        files.push(FileInfo {
+            path: path.to_owned(),
+            size,
+        })
+    })?;
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
 }
 
 fn no_file(path: &str) -> Error {
-    Error::NoFile { path: path.to_owned() }
+    Error::NoFile {
+        path: path.to_owned(),
+    }
 }

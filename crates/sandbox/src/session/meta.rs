@@ -34,7 +34,9 @@ impl Meta {
     /// Replaces the file in one step, so that a crash leaves the old or the new.
     pub(crate) fn save(&self, folder: &Path) -> Result<(), Error> {
         let (part, place) = (folder.join("meta.part"), folder.join("meta.json"));
-        let text = serde_json::to_vec(self).map_err(std::io::Error::other).during("session")?;
+        let text = serde_json::to_vec(self)
+            .map_err(std::io::Error::other)
+            .during("session")?;
         fs::write(&part, text).during(part.display())?;
         fs::rename(&part, &place).during(place.display())
     }
@@ -48,5 +50,7 @@ impl Meta {
 
 /// Seconds since the epoch.
 pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }

@@ -58,9 +58,17 @@ pub(crate) struct Held {
     pub(crate) id: String,
     pub(crate) meta: Meta,
     folder: PathBuf,
-    /// Locked as long as it is open.
-    _file: File,
+    file: File,
     _turn: tokio::sync::OwnedMutexGuard<()>,
+}
+
+impl Drop for Held {
+    /// Closing the file would do, were it not that a launcher just being started has a
+    /// copy of it for a moment.
+    fn drop(&mut self) {
+        // It fails only for a file that is not open.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl Held {
@@ -101,9 +109,35 @@ impl Sessions {
         self.make_room()?;
         let id = format!("{PREFIX}{}", id::random()?);
         let folder = self.folder.join(&id);
-        let data = folder.join("data");
         let host_id = self.free_host_id()?;
-        for (place, mode) in [(&folder, 0o711), (&data, 0o755)] {
+        self.make_folders(&folder, host_id)?;
+        File::create(folder.join("lock")).during("lock")?;
+        let (created, owner) = (now(), owner.to_owned());
+        Meta {
+            owner,
+            policy,
+            host_id,
+            mounts,
+            created,
+            used: created,
+            bytes: 0,
+        }
+        .save(&folder)?;
+        Ok(id)
+    }
+
+    /// A folder like a session's that no one will find, for trying. Returns its path
+    /// relative to the state folder, and its host id.
+    pub(crate) fn make_trial(&self) -> Result<(String, u32), Error> {
+        let (name, host_id) = (format!(".trial-{}", id::random()?), self.free_host_id()?);
+        self.make_folders(&self.folder.join(&name), host_id)?;
+        let path = format!("sessions/{name}");
+        Ok((path, host_id))
+    }
+
+    fn make_folders(&self, folder: &Path, host_id: u32) -> Result<(), Error> {
+        let data = folder.join("data");
+        for (place, mode) in [(folder, 0o711), (data.as_path(), 0o755)] {
             fs::create_dir(place).during(place.display())?;
             fs::set_permissions(place, fs::Permissions::from_mode(mode)).during(place.display())?;
         }
@@ -111,10 +145,7 @@ impl Sessions {
             let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
             rustix::fs::chown(&data, Some(uid), Some(gid)).during(data.display())?;
         }
-        File::create(folder.join("lock")).during("lock")?;
-        let (created, owner) = (now(), owner.to_owned());
-        Meta { owner, policy, host_id, mounts, created, used: created, bytes: 0 }.save(&folder)?;
-        Ok(id)
+        Ok(())
     }
 
     /// The id that a session's files belong to on the host, if not to us.
@@ -135,12 +166,21 @@ impl Sessions {
         let file = File::open(folder.join("lock")).map_err(|_| none())?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| Error::SessionBusy { id: id.to_owned() })?;
-        Ok(Held { id: id.to_owned(), meta, folder, _file: file, _turn: turn })
+        Ok(Held {
+            id: id.to_owned(),
+            meta,
+            folder,
+            file,
+            _turn: turn,
+        })
     }
 
     /// Removes a session and its files.
     pub(crate) fn destroy(&self, held: Held) -> Result<(), Error> {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner).remove(&held.id);
+        self.locks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&held.id);
         fs::remove_dir_all(&held.folder).during(held.folder.display())
     }
 
@@ -165,7 +205,9 @@ impl Sessions {
     /// Removes expired sessions and returns how many.
     pub(crate) fn expire(&self) -> usize {
         let now = now();
-        let expired = self.each().filter(|(_, meta)| meta.expired(now, self.idle, self.life));
+        let expired = self
+            .each()
+            .filter(|(_, meta)| meta.expired(now, self.idle, self.life));
         expired.filter(|(id, _)| self.remove_unused(id)).count()
     }
 
@@ -175,7 +217,10 @@ impl Sessions {
         let mut used: u64 = all.iter().map(|session| session.bytes).sum();
         while used >= self.disk_bytes {
             let Some(oldest) = all.pop() else {
-                return Err(Error::DiskFull { used, allowed: self.disk_bytes });
+                return Err(Error::DiskFull {
+                    used,
+                    allowed: self.disk_bytes,
+                });
             };
             if self.remove_unused(&oldest.id) {
                 used = used.saturating_sub(oldest.bytes);
@@ -186,13 +231,20 @@ impl Sessions {
 
     /// Removes a session unless someone holds it.
     fn remove_unused(&self, id: &str) -> bool {
-        let Ok(_turn) = self.lock_of(id).try_lock_owned() else { return false };
+        let Ok(_turn) = self.lock_of(id).try_lock_owned() else {
+            return false;
+        };
         let folder = self.folder.join(id);
-        let Ok(file) = File::open(folder.join("lock")) else { return false };
+        let Ok(file) = File::open(folder.join("lock")) else {
+            return false;
+        };
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             return false;
         }
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.locks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(id);
         fs::remove_dir_all(&folder).is_ok()
     }
 
