@@ -96,7 +96,7 @@ fn enter(base: &Base) -> Result<seccomp::Filter, Failure> {
     // Writing the id map of a child takes these two; a child has all the others, over
     // its own namespaces only, however few its parent has.
     caps::keep_only(CapabilitySet::SETUID | CapabilitySet::SETGID)?;
-    seccomp::Filter::compile()
+    Ok(seccomp::Filter::compile())
 }
 
 /// An ordinary user may make a mount namespace only inside a user namespace. Its own

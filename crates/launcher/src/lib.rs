@@ -18,6 +18,7 @@
 //! This crate does what a [`spec`] says. It knows no policy, no session and no skill,
 //! and it never chooses to do less: every step that fails is reported by name.
 
+mod bpf;
 mod broker;
 mod caps;
 pub mod channel;

@@ -5,28 +5,24 @@
 //! of other processes, io_uring, keys, bpf, perf, userfaultfd, file handles, modules,
 //! clocks, and sockets other than unix, IPv4 and IPv6.
 
-use crate::spec::{Failure, Step};
+use crate::bpf::{Check, Rule};
+use crate::spec::{At, Failure, Step};
+use crate::{bpf, sys};
 use libc as c;
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch,
-};
 use std::collections::BTreeMap;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
-
 /// Flags of `clone` that make namespaces.
-const NAMESPACE_FLAGS: u64 = 0x7E02_0000;
+const NAMESPACE_FLAGS: u32 = 0x7E02_0000;
 
 /// Socket families: unix, IPv4, IPv6.
-const FAMILIES: [u64; 3] = [1, 2, 10];
+const FAMILIES: [u32; 3] = [1, 2, 10];
 
 /// Kinds of file `mknod` may make: plain, regular, fifo, socket.
-const NODE_KINDS: [u64; 4] = [0, 0o100_000, 0o010_000, 0o140_000];
+const NODE_KINDS: [u32; 4] = [0, 0o100_000, 0o010_000, 0o140_000];
 
 /// Terminal, socket and descriptor requests that ordinary programs make. Not among
 /// them: TIOCSTI and TIOCLINUX, which type into a terminal.
-const IOCTLS: [u64; 25] = [
+const IOCTLS: [u32; 25] = [
     0x5401,
     0x5402,
     0x5403,
@@ -56,7 +52,7 @@ const IOCTLS: [u64; 25] = [
 
 /// `prctl` options: names, death signal, dumpable, capabilities read, timer slack,
 /// no-new-privileges, huge pages, anonymous mapping names.
-const PRCTLS: [u64; 16] = [
+const PRCTLS: [u32; 16] = [
     1,
     2,
     3,
@@ -75,80 +71,64 @@ const PRCTLS: [u64; 16] = [
     0x5356_4d41,
 ];
 
-/// The compiled filters.
-pub(crate) struct Filter {
-    /// Answers `clone3`, whose flags no filter can see, with "not implemented", so
-    /// that C libraries fall back to `clone`.
-    clone3: BpfProgram,
-    allowed: BpfProgram,
-}
+/// The compiled filter.
+pub(crate) struct Filter(Vec<libc::sock_filter>);
 
 impl Filter {
-    pub(crate) fn compile() -> Result<Self, Failure> {
-        build().map_err(|error| failure(error.to_string()))
+    pub(crate) fn compile() -> Self {
+        Self(bpf::compile(ARCHITECTURE, &rules(), c::EPERM))
     }
 
-    /// Puts the filters in force for this process and those it starts.
+    /// Puts the filter in force for this process and those it starts.
     pub(crate) fn install(&self) -> Result<(), Failure> {
-        seccompiler::apply_filter(&self.clone3)
-            .and_then(|()| seccompiler::apply_filter(&self.allowed))
-            .map_err(|error| failure(error.to_string()))
+        sys::install_filter(&self.0).at(Step::Seccomp, "filter")
     }
 }
 
-fn build() -> Result<Filter, seccompiler::BackendError> {
-    let arch: TargetArch = std::env::consts::ARCH.try_into()?;
-    let not_implemented = SeccompAction::Errno(c::ENOSYS.cast_unsigned());
-    let clone3 = BTreeMap::from([(c::SYS_clone3, Vec::new())]);
-    let clone3 = SeccompFilter::new(clone3, SeccompAction::Allow, not_implemented, arch)?;
-    let denied = SeccompAction::Errno(c::EPERM.cast_unsigned());
-    let allowed = SeccompFilter::new(rules()?, denied, SeccompAction::Allow, arch)?;
-    Ok(Filter {
-        clone3: clone3.try_into()?,
-        allowed: allowed.try_into()?,
-    })
-}
+#[cfg(target_arch = "x86_64")]
+const ARCHITECTURE: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xC000_00B7;
 
-fn rules() -> Result<Rules, seccompiler::BackendError> {
-    let mut rules: Rules = ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
-    #[cfg(target_arch = "x86_64")]
-    rules.extend(LEGACY.iter().map(|call| (*call, Vec::new())));
-    let no_namespace = SeccompCondition::new(0, Len::Qword, Op::MaskedEq(NAMESPACE_FLAGS), 0)?;
-    rules.insert(c::SYS_clone, vec![SeccompRule::new(vec![no_namespace])?]);
-    rules.insert(c::SYS_socket, one_of(0, &FAMILIES, Op::Eq)?);
-    rules.insert(c::SYS_socketpair, one_of(0, &FAMILIES, Op::Eq)?);
-    rules.insert(c::SYS_ioctl, one_of(1, &IOCTLS, Op::Eq)?);
-    rules.insert(c::SYS_prctl, one_of(0, &PRCTLS, Op::Eq)?);
-    rules.insert(c::SYS_personality, one_of(0, &[0, 0xFFFF_FFFF], Op::Eq)?);
-    let kind = Op::MaskedEq(0o170_000);
-    rules.insert(c::SYS_mknodat, one_of(2, &NODE_KINDS, kind.clone())?);
-    #[cfg(target_arch = "x86_64")]
-    rules.insert(c::SYS_mknod, one_of(1, &NODE_KINDS, kind)?);
-    Ok(rules)
-}
-
-/// Rules that let a call through when an argument is one of `values`. Compared as 32
-/// bits, as the kernel reads these arguments: the upper half is the caller's to choose.
-fn one_of(
-    argument: u8,
-    values: &[u64],
-    op: Op,
-) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    values
-        .iter()
-        .map(|value| {
-            let condition = SeccompCondition::new(argument, Len::Dword, op.clone(), *value)?;
-            SeccompRule::new(vec![condition])
+/// What is to be done with each call that is not simply denied.
+fn rules() -> BTreeMap<u32, Rule> {
+    let mut rules: BTreeMap<i64, Rule> = ALLOWED.iter().map(|call| (*call, Rule::Allow)).collect();
+    let one_of = |argument, values| {
+        Rule::Check(Check {
+            argument,
+            mask: u32::MAX,
+            values,
         })
-        .collect()
-}
-
-fn failure(message: String) -> Failure {
-    Failure {
-        step: Step::Seccomp,
-        errno: None,
-        message,
+    };
+    let no_namespace = Check {
+        argument: 0,
+        mask: NAMESPACE_FLAGS,
+        values: &[0],
+    };
+    // No filter can see the flags of `clone3`; C libraries fall back to `clone` when it
+    // is not implemented.
+    rules.insert(c::SYS_clone3, Rule::Fail(c::ENOSYS));
+    rules.insert(c::SYS_clone, Rule::Check(no_namespace));
+    rules.insert(c::SYS_socket, one_of(0, &FAMILIES));
+    rules.insert(c::SYS_socketpair, one_of(0, &FAMILIES));
+    rules.insert(c::SYS_ioctl, one_of(1, &IOCTLS));
+    rules.insert(c::SYS_prctl, one_of(0, &PRCTLS));
+    rules.insert(c::SYS_personality, one_of(0, &[0, u32::MAX]));
+    let node = |argument| {
+        Rule::Check(Check {
+            argument,
+            mask: 0o170_000,
+            values: &NODE_KINDS,
+        })
+    };
+    rules.insert(c::SYS_mknodat, node(2));
+    #[cfg(target_arch = "x86_64")]
+    {
+        rules.extend(LEGACY.iter().map(|call| (*call, Rule::Allow)));
+        rules.insert(c::SYS_mknod, node(1));
     }
+    let narrow = |(call, rule)| Some((u32::try_from(call).ok()?, rule));
+    rules.into_iter().filter_map(narrow).collect()
 }
 
 /// Calls allowed with any argument, on every architecture.
@@ -173,8 +153,8 @@ const ALLOWED: &[i64] = &[
     c::SYS_mmap, c::SYS_munmap, c::SYS_mprotect, c::SYS_mremap, c::SYS_madvise, c::SYS_brk,
     c::SYS_msync, c::SYS_mincore, c::SYS_mlock, c::SYS_mlock2, c::SYS_munlock, c::SYS_membarrier,
     c::SYS_pkey_alloc, c::SYS_pkey_free, c::SYS_pkey_mprotect, c::SYS_get_mempolicy,
-    // processes and threads; clone3 is answered by the other filter
-    c::SYS_clone3, c::SYS_execve, c::SYS_execveat, c::SYS_exit, c::SYS_exit_group, c::SYS_wait4,
+    // processes and threads
+    c::SYS_execve, c::SYS_execveat, c::SYS_exit, c::SYS_exit_group, c::SYS_wait4,
     c::SYS_waitid, c::SYS_getpid, c::SYS_getppid, c::SYS_gettid, c::SYS_getpgid, c::SYS_setpgid,
     c::SYS_getsid, c::SYS_setsid, c::SYS_kill, c::SYS_tkill, c::SYS_tgkill, c::SYS_pidfd_open,
     c::SYS_pidfd_send_signal, c::SYS_set_tid_address, c::SYS_set_robust_list,

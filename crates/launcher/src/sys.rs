@@ -132,6 +132,30 @@ pub(crate) fn landlock_abi() -> i32 {
     i32::try_from(version).unwrap_or(0).max(0)
 }
 
+/// Installs a seccomp program for this process and those it starts.
+pub(crate) fn install_filter(program: &[libc::sock_filter]) -> io::Result<()> {
+    let length = u16::try_from(program.len()).map_err(io::Error::other)?;
+    let program = libc::sock_fprog {
+        len: length,
+        filter: program.as_ptr().cast_mut(),
+    };
+    // SAFETY: the structure points to `len` instructions that outlive the call; the
+    // kernel reads them, checks them, and keeps its own copy.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            0,
+            &raw const program,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
+
 /// Closes every descriptor from `first` on. Only for processes that go on to use no
 /// descriptor object they made before.
 pub(crate) fn close_from(first: u32) -> io::Result<()> {

@@ -1,5 +1,4 @@
 //! Starting the helper, which is a server in a nutshell, as root and as a user.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "test support")]
 
 use prowess_sandbox::{Error, Execution, Policy, Report, Sandbox, Settings};
 use serde_json::{Value, json};
