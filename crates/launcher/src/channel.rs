@@ -96,7 +96,8 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, 
     }
     let mut body = std::fs::File::from(fds.remove(0));
     body.rewind()?;
-    let mut text = Vec::new();
+    let length = body.metadata()?.len().min(MAX_BODY);
+    let mut text = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
     body.take(MAX_BODY).read_to_end(&mut text)?;
     Ok(Some((serde_json::from_slice(&text)?, fds)))
 }

@@ -72,9 +72,12 @@ fn live(
     };
     channel::send(channel, &started, &[written.as_fd()]).at(Step::Message, "started")?;
     drop(written);
-    let pid = match warm {
-        Some(warm) => warm.go(&go, &stdio)?,
-        None => worker::start(&go, &stdio, prepare)?,
+    let pid = match (warm, &go.program) {
+        (Some(warm), Some(_)) => warm.go(&go, &stdio)?,
+        (warm, _) => {
+            warm.map_or(Ok(()), worker::Waiting::dismiss)?;
+            worker::start(&go, &stdio, prepare)?
+        }
     };
     drop(stdio);
     reap_until(pid).map(Some)

@@ -33,7 +33,7 @@ pub struct Base {
 
 /// Every later message to a broker: make one sandbox. Carries the socket that the
 /// new init will talk to the server on.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepare {
     /// The id, as the broker sees it, that [`INNER_ID`] maps to. Never 0.
     pub outer_id: u32,
@@ -51,7 +51,7 @@ pub struct Prepare {
 }
 
 /// An interpreter started ahead of its program.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warm {
     /// The command that will wait for its program on descriptor 3.
     pub argv: Vec<String>,
@@ -60,7 +60,7 @@ pub struct Warm {
 }
 
 /// Limits of the command's own process and those it starts. `None` leaves as is.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rlimits {
     /// Largest file it may write.
     pub file_bytes: u64,
@@ -87,7 +87,7 @@ pub struct Go {
     /// Read-only mounts, as (path relative to the state folder, path inside). The
     /// path inside must be a new name in one of the folders made for it.
     pub mounts: Vec<(String, String)>,
-    /// What a warm interpreter is sent instead of `argv`.
+    /// What a warm interpreter runs instead of `argv`. Without it, it is dismissed.
     pub program: Option<String>,
 }
 

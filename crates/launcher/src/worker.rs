@@ -5,6 +5,7 @@ use crate::spec::{At, Failure, Go, Prepare, Step, Warm};
 use crate::{caps, channel, landlock, limits, seccomp, sys};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::process::{Pid, Signal, WaitOptions};
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -86,6 +87,17 @@ impl Waiting {
         channel::send(&self.socket, go, &fds).at(Step::Start, "program")?;
         Ok(self.pid)
     }
+
+    /// Lets it go: what is to run is no program for it.
+    pub(crate) fn dismiss(self) -> Result<(), Failure> {
+        let Some(pid) = Pid::from_raw(self.pid) else {
+            return Ok(());
+        };
+        rustix::process::kill_process(pid, Signal::KILL)
+            .and_then(|()| rustix::process::waitpid(Some(pid), WaitOptions::empty()))
+            .map(drop)
+            .at(Step::Start, "the waiting interpreter")
+    }
 }
 
 /// Why the command could not be started.
@@ -146,6 +158,7 @@ fn place(descriptors: &Descriptors<'_>) -> io::Result<()> {
             rustix::stdio::dup2_stdin(&null)?;
             rustix::stdio::dup2_stdout(&null)?;
             rustix::stdio::dup2_stderr(&null)?;
+            drop(null);
             sys::move_to(socket.as_fd(), PROGRAM_FD)?;
             sys::close_from(PROGRAM_FD.cast_unsigned() + 1)
         }

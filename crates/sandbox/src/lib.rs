@@ -154,7 +154,8 @@ impl Sandbox {
                 Ok((folder, format!("/skills/{}", skill.name)))
             });
             let mounts = mounts.collect::<Result<_, Error>>()?;
-            inner.sessions.create(&owner, policy, mounts)
+            let host_id = inner.native.adopt(&policy.limits);
+            inner.sessions.create(&owner, policy, mounts, host_id)
         })
         .await
     }
@@ -186,12 +187,28 @@ impl Sandbox {
             .native
             .run(job, self.inner.probe.grade.clone())
             .await?;
+        let inner = Arc::clone(&self.inner);
         blocking(move || {
             let bytes = measure(&data, &mut |_, _| {})?.bytes;
-            held.save(bytes)
+            held.save(bytes)?;
+            let (host_id, limits) = (held.meta.host_id, held.meta.policy.limits.clone());
+            inner.warm_up(Some(host_id), limits);
+            Ok(())
         })
         .await?;
         Ok(report)
+    }
+
+    /// Makes a sandbox of this policy ahead, so that a new session's first command need
+    /// not wait for one. Returns at once.
+    pub fn warm_up(&self, policy: &Policy) {
+        self.inner.warm_up(None, policy.limits.clone());
+    }
+
+    /// How many sandboxes wait, made ahead.
+    #[must_use]
+    pub fn ready(&self) -> usize {
+        self.inner.native.ready()
     }
 
     /// Writes a file into a session.
@@ -243,7 +260,11 @@ impl Sandbox {
     pub async fn destroy(&self, owner: &str, id: &str) -> Result<(), Error> {
         let held = self.inner.sessions.hold(owner, id).await?;
         let inner = Arc::clone(&self.inner);
-        blocking(move || inner.sessions.destroy(held)).await
+        blocking(move || {
+            inner.native.forget(held.meta.host_id);
+            inner.sessions.destroy(&held)
+        })
+        .await
     }
 
     /// All sessions, the most recently used first.
@@ -269,6 +290,20 @@ impl Sandbox {
     }
 }
 
+impl Inner {
+    /// Makes a sandbox ahead in the background: the next one of the session that has
+    /// `host_id`, or a spare one. That it fails is told when one is made in earnest.
+    fn warm_up(self: &Arc<Self>, host_id: Option<u32>, limits: Limits) {
+        let inner = Arc::clone(self);
+        tokio::task::spawn_blocking(move || match host_id {
+            Some(host_id) => inner.native.make_ready(host_id, &limits),
+            None => inner
+                .native
+                .make_spare(inner.sessions.free_host_id()?, &limits),
+        });
+    }
+}
+
 /// Makes the folders and probes.
 async fn look(settings: &Settings) -> Result<(Probe, Option<Native>), Error> {
     let state = make_folders(&settings.folder)?;
@@ -291,6 +326,7 @@ async fn look(settings: &Settings) -> Result<(Probe, Option<Native>), Error> {
         base,
         cgroup,
         host_id,
+        warm: settings.warm,
         data,
     })
     .await;

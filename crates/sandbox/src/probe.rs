@@ -93,6 +93,7 @@ pub(crate) struct Host {
     pub(crate) base: Base,
     pub(crate) cgroup: Option<String>,
     pub(crate) host_id: u32,
+    pub(crate) warm: usize,
     /// A session folder with a file `before` in it, relative to the state folder.
     pub(crate) data: String,
 }
@@ -113,16 +114,12 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
             None
         }
     };
-    let native = |landlock| {
-        Native::new(
-            host.launcher.clone(),
-            host.base.clone(),
-            hierarchy.clone(),
-            landlock,
-        )
+    let native = |landlock, warm| {
+        let (launcher, base) = (host.launcher.clone(), host.base.clone());
+        Native::new(launcher, base, hierarchy.clone(), landlock, warm)
     };
     let mut landlock = true;
-    let mut result = attempt(&native(true), &host).await;
+    let mut result = attempt(&native(true, 0), &host).await;
     if is_landlock(&result) {
         landlock = false;
         checks.push(missing(
@@ -130,7 +127,7 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
             "not in this kernel".into(),
             LANDLOCK_ADVICE,
         ));
-        result = attempt(&native(false), &host).await;
+        result = attempt(&native(false, 0), &host).await;
     } else if result.is_ok() {
         checks.push(ok("landlock", "in force".into()));
     }
@@ -139,7 +136,13 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
             checks.extend(judge(&seen));
             let grade = grade(&checks);
             let usable = !matches!(grade, Grade::Refused { .. });
-            (Probe { grade, checks }, usable.then(|| native(landlock)))
+            // What waits is a Python; without one nothing is made ahead.
+            let python = seen.lines().any(|line| line == "has python3");
+            let warm = if python { host.warm } else { 0 };
+            (
+                Probe { grade, checks },
+                usable.then(|| native(landlock, warm)),
+            )
         }
         Err(error) => {
             checks.push(missing("sandbox", error.to_string(), advice(&error)));

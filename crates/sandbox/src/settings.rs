@@ -23,6 +23,9 @@ pub struct Settings {
     pub running: usize,
     /// Commands that wait behind them before others are told "busy".
     pub waiting: usize,
+    /// Sandboxes to keep ready, each with a Python interpreter waiting in it; 0 for
+    /// none.
+    pub warm: usize,
     /// Host user ids to run as when we are root: none of them may belong to anyone.
     pub host_ids: Range<u32>,
     /// How long a session lives without being used.
@@ -46,6 +49,7 @@ impl Settings {
             allow_reduced: false,
             running: cores * 4,
             waiting: 256,
+            warm: 4,
             // Above what systemd hands out and below what the kernel treats as signed.
             host_ids: 1_900_000_000..2_000_000_000,
             session_idle: Duration::from_secs(20 * 60),

@@ -23,6 +23,8 @@ struct Request {
     runs: Vec<Run>,
     /// Use this session instead of a new one, and keep it.
     session: Option<String>,
+    /// Sandboxes to keep ready. If any, each run but the first waits until one is.
+    warm: usize,
     /// Keep the new session.
     keep: bool,
 }
@@ -74,6 +76,7 @@ async fn serve(request: Request) -> Result<Answer, Error> {
     let mut settings = Settings::new(request.folder);
     settings.cgroup = request.cgroup;
     settings.allow_reduced = request.allow_reduced;
+    settings.warm = request.warm;
     let sandbox = Sandbox::open(settings).await?;
     let skills = request.skills.into_iter().map(skill).collect();
     let policy = Policy {
@@ -99,6 +102,9 @@ async fn serve(request: Request) -> Result<Answer, Error> {
             timeout: run.timeout_ms.map(Duration::from_millis),
             stream: None,
         };
+        while request.warm > 0 && !reports.is_empty() && sandbox.ready() == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         reports.push(sandbox.exec(OWNER, &session, execution).await?);
     }
     let files = sandbox.list(OWNER, &session).await?;

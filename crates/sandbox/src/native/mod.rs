@@ -4,18 +4,20 @@ pub(crate) mod base;
 pub(crate) mod cgroup;
 mod run;
 mod slot;
+mod warm;
 
 use crate::collect::{self, Collected, Usage};
 use crate::error::{During, Error};
-use crate::execution::{Execution, LimitHit, Outcome, Report};
+use crate::execution::{Command, Execution, LimitHit, Outcome, Report};
 use crate::policy::Limits;
 use crate::probe::Grade;
 use cgroup::{Counters, Hierarchy};
 use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits};
 use run::{Ended, Ending};
-use slot::Slot;
+use slot::{Init, Slot};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use warm::{Pool, Ready};
 
 /// Where programs are looked for.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -54,6 +56,7 @@ struct Shared {
     landlock: bool,
     root: bool,
     idle: Mutex<Vec<Slot>>,
+    pool: Pool,
 }
 
 impl Native {
@@ -62,32 +65,29 @@ impl Native {
         base: Base,
         hierarchy: Option<Hierarchy>,
         landlock: bool,
+        warm: usize,
     ) -> Self {
         let root = !base.own_user_namespace;
-        let idle = Mutex::default();
+        let (idle, pool) = (Mutex::default(), Pool::new(warm));
+        let shared = Shared {
+            launcher,
+            base,
+            hierarchy,
+            landlock,
+            root,
+            idle,
+            pool,
+        };
         Self {
-            shared: Arc::new(Shared {
-                launcher,
-                base,
-                hierarchy,
-                landlock,
-                root,
-                idle,
-            }),
+            shared: Arc::new(shared),
         }
     }
 
     /// Runs one command to its end and takes what it wrote into the session's folder.
     pub(crate) async fn run(&self, job: Job, level: Grade) -> Result<Report, Error> {
         let go = self.go(&job)?;
-        let prepare = self.prepare(&job);
-        let (this, limits) = (self.clone(), job.limits.clone());
-        let (slot, init) = blocking(move || {
-            let mut slot = this.take_slot()?;
-            let init = slot.prepare(&prepare, &limits)?;
-            Ok((slot, init))
-        })
-        .await?;
+        let prepare = self.prepare(job.host_id, &job.limits);
+        let (slot, init) = self.take(prepare, job.limits.clone()).await?;
         let before = slot.group().map(cgroup::Group::counters);
         let ended = run::run(init, &go, &job.execution, &job.limits).await?;
         let after = slot.group().map(cgroup::Group::counters);
@@ -121,6 +121,78 @@ impl Native {
         })
     }
 
+    /// A prepared sandbox: one that waits for just this, or a new one.
+    async fn take(&self, prepare: Prepare, limits: Limits) -> Result<(Slot, Init), Error> {
+        if let Some(mut ready) = self.shared.pool.take(&prepare, &limits)
+            && ready.slot.is_alive()
+        {
+            return Ok((ready.slot, ready.init));
+        }
+        let this = self.clone();
+        blocking(move || {
+            let cold = Prepare {
+                warm: None,
+                ..prepare
+            };
+            let mut slot = this.take_slot()?;
+            let init = slot.prepare(&cold, &limits)?;
+            Ok((slot, init))
+        })
+        .await
+    }
+
+    /// Makes the next sandbox of a session ahead, for as long as it is among the few
+    /// most recently used ones. Blocks for some milliseconds.
+    pub(crate) fn make_ready(&self, host_id: u32, limits: &Limits) -> Result<(), Error> {
+        self.add_ready(host_id, limits, true)
+    }
+
+    /// Makes one ahead for a session yet to come, unless there is one.
+    pub(crate) fn make_spare(&self, host_id: u32, limits: &Limits) -> Result<(), Error> {
+        if self.shared.pool.has_spare(limits) {
+            return Ok(());
+        }
+        self.add_ready(host_id, limits, false)
+    }
+
+    fn add_ready(&self, host_id: u32, limits: &Limits, taken: bool) -> Result<(), Error> {
+        if self.shared.pool.is_off() {
+            return Ok(());
+        }
+        let (prepare, limits) = (self.prepare(host_id, limits), limits.clone());
+        let mut slot = self.take_slot()?;
+        let init = slot.prepare(&prepare, &limits)?;
+        let ready = Ready {
+            prepare,
+            limits,
+            slot,
+            init,
+            taken,
+        };
+        if let Some(oldest) = self.shared.pool.put(ready) {
+            self.idle().push(oldest.slot);
+        }
+        Ok(())
+    }
+
+    /// A host id for a new session, if a sandbox waits for one.
+    pub(crate) fn adopt(&self, limits: &Limits) -> Option<u32> {
+        self.shared.pool.adopt(limits)
+    }
+
+    /// Lets go of what was made ahead for a session that is no more.
+    pub(crate) fn forget(&self, host_id: u32) {
+        if self.shared.root {
+            let gone = self.shared.pool.forget(host_id);
+            self.idle().extend(gone.into_iter().map(|ready| ready.slot));
+        }
+    }
+
+    /// How many sandboxes wait, made ahead.
+    pub(crate) fn ready(&self) -> usize {
+        self.shared.pool.len()
+    }
+
     fn go(&self, job: &Job) -> Result<Go, Error> {
         let bytes = job
             .limits
@@ -139,18 +211,21 @@ impl Native {
                 inodes: job.limits.data_files + 4,
             },
             mounts: job.mounts.clone(),
-            program: None,
+            program: self.program(&job.execution),
         })
     }
 
-    fn prepare(&self, job: &Job) -> Prepare {
-        let limits = &job.limits;
+    /// What a waiting interpreter would run, if it can.
+    fn program(&self, execution: &Execution) -> Option<String> {
+        match &execution.command {
+            Command::Python(code) if warm::suits(&execution.env) => Some(code.clone()),
+            _ => None,
+        }
+    }
+
+    fn prepare(&self, host_id: u32, limits: &Limits) -> Prepare {
         Prepare {
-            outer_id: if self.shared.root {
-                job.host_id
-            } else {
-                INNER_ID
-            },
+            outer_id: if self.shared.root { host_id } else { INNER_ID },
             tmp_bytes: limits.tmp_bytes,
             tmp_inodes: TMP_INODES,
             rlimits: Rlimits {
@@ -160,7 +235,7 @@ impl Native {
                 address_space: self.shared.hierarchy.is_none().then_some(limits.memory),
             },
             landlock: self.shared.landlock,
-            warm: None,
+            warm: Some(warm::python(environment(&[]))),
         }
     }
 

@@ -98,18 +98,20 @@ impl Sessions {
         }
     }
 
-    /// Makes a session, after clearing away what has expired.
+    /// Makes a session, after clearing away what has expired. It gets `host_id` if one
+    /// was made ready for it.
     pub(crate) fn create(
         &self,
         owner: &str,
         policy: Policy,
         mounts: Vec<(String, String)>,
+        host_id: Option<u32>,
     ) -> Result<String, Error> {
         self.expire();
         self.make_room()?;
         let id = format!("{PREFIX}{}", id::random()?);
         let folder = self.folder.join(&id);
-        let host_id = self.free_host_id()?;
+        let host_id = host_id.map_or_else(|| self.free_host_id(), Ok)?;
         self.make_folders(&folder, host_id)?;
         File::create(folder.join("lock")).during("lock")?;
         let (created, owner) = (now(), owner.to_owned());
@@ -176,7 +178,7 @@ impl Sessions {
     }
 
     /// Removes a session and its files.
-    pub(crate) fn destroy(&self, held: Held) -> Result<(), Error> {
+    pub(crate) fn destroy(&self, held: &Held) -> Result<(), Error> {
         self.locks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -262,7 +264,7 @@ impl Sessions {
     }
 
     /// A host id that no other session here has.
-    fn free_host_id(&self) -> Result<u32, Error> {
+    pub(crate) fn free_host_id(&self) -> Result<u32, Error> {
         let taken: Vec<u32> = self.each().map(|(_, meta)| meta.host_id).collect();
         loop {
             let width = self.ids.end.saturating_sub(self.ids.start);

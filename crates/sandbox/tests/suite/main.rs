@@ -14,3 +14,4 @@ mod limits;
 mod outputs;
 mod sessions;
 mod support;
+mod warmth;

@@ -217,6 +217,7 @@ impl Sandboxed {
         let mut settings = Settings::new(folder.path());
         settings.launcher = env!("CARGO_BIN_EXE_prowess-sandbox-helper").into();
         settings.allow_reduced = !rustix::process::getuid().is_root();
+        settings.warm = 0;
         change(&mut settings);
         let sandbox = Sandbox::open(settings).await.unwrap();
         let session = sandbox
@@ -239,6 +240,7 @@ impl Sandboxed {
         let mut settings = Settings::new(folder.path());
         settings.launcher = env!("CARGO_BIN_EXE_prowess-sandbox-helper").into();
         settings.allow_reduced = !rustix::process::getuid().is_root();
+        settings.warm = 0;
         settings.session_idle = Duration::from_secs(idle);
         settings.session_life = Duration::from_secs(life);
         Sandbox::open(settings).await.unwrap()
