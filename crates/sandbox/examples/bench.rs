@@ -53,6 +53,7 @@ fn main() {
 struct Bench {
     cold: Sandbox,
     warm: Sandbox,
+    pool: Sandbox,
     /// A session that is used again and again.
     session: String,
     bundle: Option<PathBuf>,
@@ -100,7 +101,8 @@ impl Bench {
             settings.warm = warm;
             Sandbox::open(settings).await.unwrap()
         };
-        let (cold, warm) = (open("cold", 0).await, open("warm", 2).await);
+        let (cold, warm) = (open("cold", 0).await, open("warm", 1).await);
+        let pool = open("pool", 1).await;
         let session = warm
             .create(OWNER, Policy::default(), Vec::new())
             .await
@@ -109,6 +111,7 @@ impl Bench {
         Self {
             cold,
             warm,
+            pool,
             session,
             bundle,
         }
@@ -125,14 +128,14 @@ impl Bench {
             Way::Cold => Some(first(&self.cold, argv()).await),
             Way::Session | Way::SessionPython => {
                 exec(&self.warm, &self.session, argv()).await;
-                self.wait_until_ready().await;
+                wait_until_ready(&self.warm).await;
                 let command = if way == Way::Session { argv() } else { code() };
                 Some(exec(&self.warm, &self.session, command).await)
             }
             Way::Pool => {
-                self.warm.warm_up(&Policy::default());
-                self.wait_until_ready().await;
-                Some(first(&self.warm, code()).await)
+                self.pool.warm_up(&Policy::default());
+                wait_until_ready(&self.pool).await;
+                Some(first(&self.pool, code()).await)
             }
             Way::Bwrap => Path::new("/usr/bin/bwrap")
                 .exists()
@@ -144,15 +147,14 @@ impl Bench {
             }),
         }
     }
+}
 
-    /// Making ahead is off the clock; let it finish and settle.
-    async fn wait_until_ready(&self) {
-        while self.warm.ready() < 2 {
-            self.warm.warm_up(&Policy::default());
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        tokio::time::sleep(Duration::from_millis(60)).await;
+/// Making ahead is off the clock; let it finish and settle.
+async fn wait_until_ready(sandbox: &Sandbox) {
+    while sandbox.ready() == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    tokio::time::sleep(Duration::from_millis(300)).await;
 }
 
 async fn first(sandbox: &Sandbox, command: Command) -> f64 {

@@ -44,7 +44,6 @@ pub use session::{FileInfo, SessionInfo};
 pub use settings::Settings;
 pub use skills::{SkillFile, SkillFiles};
 
-use collect::measure;
 use error::During;
 use native::{Job, Native, blocking};
 use queue::Queue;
@@ -168,32 +167,23 @@ impl Sandbox {
     pub async fn exec(&self, owner: &str, id: &str, execution: Execution) -> Result<Report, Error> {
         let mut held = self.inner.sessions.hold(owner, id).await?;
         let _turn = self.inner.queue.turn(owner).await?;
-        let data = held.data();
-        let usage = blocking({
-            let data = data.clone();
-            move || measure(&data, &mut |_, _| {})
-        })
-        .await?;
+        let meta = &held.meta;
         let job = Job {
             execution,
-            limits: held.meta.policy.limits.clone(),
-            host_id: held.meta.host_id,
+            limits: meta.policy.limits.clone(),
+            host_id: meta.host_id,
             data: format!("sessions/{id}/data"),
-            usage,
-            mounts: held.meta.mounts.clone(),
+            usage: meta.usage,
+            mounts: meta.mounts.clone(),
         };
-        let report = self
-            .inner
-            .native
-            .run(job, self.inner.probe.grade.clone())
-            .await?;
+        let ran = self.inner.native.run(job).await?;
         let inner = Arc::clone(&self.inner);
-        blocking(move || {
-            let bytes = measure(&data, &mut |_, _| {})?.bytes;
-            held.save(bytes)?;
-            let (host_id, limits) = (held.meta.host_id, held.meta.policy.limits.clone());
-            inner.warm_up(Some(host_id), limits);
-            Ok(())
+        let report = blocking(move || {
+            let report = inner.native.collect(ran, inner.probe.grade.clone())?;
+            held.save()?;
+            let limits = held.meta.policy.limits.clone();
+            inner.warm_up(Some(held.meta.host_id), limits);
+            Ok(report)
         })
         .await?;
         Ok(report)
@@ -228,8 +218,7 @@ impl Sandbox {
             let (data, allowed) = (held.data(), held.meta.policy.limits.data_bytes);
             let owner = inner.sessions.owner_id(held.meta.host_id);
             session::put(&data, &path, &bytes, owner, allowed)?;
-            let bytes = measure(&data, &mut |_, _| {})?.bytes;
-            held.save(bytes)
+            held.save()
         })
         .await
     }

@@ -175,7 +175,7 @@ async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
         },
         mounts: Vec::new(),
     };
-    let report = native.run(job, Grade::Strict).await?;
+    let report = native.collect(native.run(job).await?, Grade::Strict)?;
     if report.outcome != Outcome::Exit(0) {
         let reason = format!(
             "the probe ended with {:?}: {}",

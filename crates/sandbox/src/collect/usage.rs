@@ -3,10 +3,11 @@
 
 use super::folder::{Folder, Kind};
 use crate::error::{During, Error};
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// What a folder holds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Usage {
     pub(crate) bytes: u64,
     pub(crate) entries: u64,

@@ -42,6 +42,16 @@ pub(crate) struct Job {
     pub(crate) mounts: Vec<(String, String)>,
 }
 
+/// A command that has ended, in the slot it ran in.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    outcome: Outcome,
+    hits: Vec<LimitHit>,
+    ended: Ended,
+    slot: Slot,
+    job: Job,
+}
+
 /// The backend.
 #[derive(Debug, Clone)]
 pub(crate) struct Native {
@@ -83,8 +93,8 @@ impl Native {
         }
     }
 
-    /// Runs one command to its end and takes what it wrote into the session's folder.
-    pub(crate) async fn run(&self, job: Job, level: Grade) -> Result<Report, Error> {
+    /// Runs one command to its end. What it wrote is still to be collected.
+    pub(crate) async fn run(&self, job: Job) -> Result<Ran, Error> {
         let go = self.go(&job)?;
         let prepare = self.prepare(job.host_id, &job.limits);
         let (slot, init) = self.take(prepare, job.limits.clone()).await?;
@@ -97,16 +107,31 @@ impl Native {
             &ended,
         );
         let outcome = outcome(ended.ending, &hits);
+        Ok(Ran {
+            outcome,
+            hits,
+            ended,
+            slot,
+            job,
+        })
+    }
+
+    /// Takes what a command wrote into the session's folder. Blocks.
+    pub(crate) fn collect(&self, ran: Ran, level: Grade) -> Result<Report, Error> {
+        let Ran {
+            outcome,
+            hits,
+            ended,
+            slot,
+            job,
+        } = ran;
         let folder = self.shared.base.state.join(&job.data);
         let owner = self.shared.root.then_some(job.host_id);
-        let (limits, used) = (job.limits.clone(), job.usage.bytes);
-        let (collected, ended) = blocking(move || {
-            let collected = collect::take(&ended.written, &folder, owner, used, &limits)?;
-            Ok((collected, ended))
-        })
-        .await?;
+        let Collected { outputs, skipped } =
+            collect::take(&ended.written, &folder, owner, job.usage.bytes, &job.limits)?;
+        // Only now, for what was written counts as the slot's memory until it is let go.
+        drop(ended.written);
         self.idle().push(slot);
-        let Collected { outputs, skipped } = collected;
         let (stdout, stderr) = (ended.stdout.finish(), ended.stderr.finish());
         let elapsed = ended.elapsed;
         Ok(Report {
@@ -149,7 +174,11 @@ impl Native {
 
     /// Makes one ahead for a session yet to come, unless there is one.
     pub(crate) fn make_spare(&self, host_id: u32, limits: &Limits) -> Result<(), Error> {
-        if self.shared.pool.has_spare(limits) {
+        let pool = &self.shared.pool;
+        let Ok(_making) = pool.making_spare.try_lock() else {
+            return Ok(());
+        };
+        if pool.has_spare(limits) {
             return Ok(());
         }
         self.add_ready(host_id, limits, false)

@@ -30,6 +30,8 @@ pub(super) struct Ready {
 pub(super) struct Pool {
     most: usize,
     ready: Mutex<VecDeque<Ready>>,
+    /// Held by whoever makes a spare one, so that one is made and not one per caller.
+    pub(super) making_spare: Mutex<()>,
 }
 
 impl Pool {
@@ -37,6 +39,7 @@ impl Pool {
         Self {
             most,
             ready: Mutex::default(),
+            making_spare: Mutex::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What is remembered of a session, in one small file beside its data.
 
+use crate::collect::Usage;
 use crate::error::{During, Error};
 use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
@@ -22,8 +23,8 @@ pub(crate) struct Meta {
     pub(crate) created: u64,
     /// Seconds since the epoch.
     pub(crate) used: u64,
-    /// Bytes its files take.
-    pub(crate) bytes: u64,
+    /// What its folder holds.
+    pub(crate) usage: Usage,
 }
 
 impl Meta {

@@ -8,6 +8,7 @@ pub use files::FileInfo;
 pub(crate) use files::{list, open, put};
 pub(crate) use meta::{Meta, now};
 
+use crate::collect::{Usage, measure};
 use crate::error::{During, Error};
 use crate::policy::Policy;
 use crate::settings::Settings;
@@ -77,9 +78,9 @@ impl Held {
         self.folder.join("data")
     }
 
-    /// Remembers that it was used just now.
-    pub(crate) fn save(&mut self, bytes: u64) -> Result<(), Error> {
-        self.meta.bytes = bytes;
+    /// Remembers that it was used just now, and what it holds.
+    pub(crate) fn save(&mut self) -> Result<(), Error> {
+        self.meta.usage = measure(&self.data(), &mut |_, _| {})?;
         self.meta.used = now();
         self.meta.save(&self.folder)
     }
@@ -122,7 +123,7 @@ impl Sessions {
             mounts,
             created,
             used: created,
-            bytes: 0,
+            usage: Usage::default(),
         }
         .save(&folder)?;
         Ok(id)
@@ -197,7 +198,7 @@ impl Sessions {
                 owner: meta.owner,
                 created: meta.created,
                 used: meta.used,
-                bytes: meta.bytes,
+                bytes: meta.usage.bytes,
             })
             .collect();
         all.sort_by(|a, b| (b.used, &b.id).cmp(&(a.used, &a.id)));

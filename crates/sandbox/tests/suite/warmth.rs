@@ -94,3 +94,26 @@ async fn a_spare_one_serves_the_first_command_of_a_new_session_and_no_other() {
         assert_eq!(report.stdout.text, "False\n");
     }
 }
+
+#[test]
+fn what_a_program_leaves_open_is_written_all_the_same() {
+    let program = "import threading, time, sys, types
+sys.modules['mine'] = types.ModuleType('mine')
+sys.modules['mine'].file = open('in-a-module', 'w'); sys.modules['mine'].file.write('m')
+file = open('global', 'w'); file.write('g')
+cycle = [open('cycle', 'w')]; cycle[0].write('c'); cycle.append(cycle)
+class Last:
+    def __del__(self): print('dropped')
+last = Last()
+threading.Thread(target=lambda: (time.sleep(0.1), print('thread'))).start()";
+    for who in everyone() {
+        let run = json!({ "command": { "python": program } });
+        let reports = Host::new(who).run(json!({ "warm": 1, "runs": [
+            run, { "command": { "bash": "rm *" } }, run,
+            { "command": { "bash": "cat cycle global in-a-module" } },
+        ] }));
+        assert_eq!(stdout(&reports[0]), "thread\ndropped\n", "{who:?}");
+        assert_eq!(stdout(&reports[2]), "thread\ndropped\n", "{who:?}");
+        assert_eq!(stdout(&reports[3]), "cgm", "{who:?}");
+    }
+}
