@@ -3,16 +3,20 @@
 //! namespace from its own pid 1, and it cannot be traced or read.
 
 use crate::mounts::{self, READ_ONLY, SAFE};
-use crate::spec::{At, DATA_DIR, Data, Failure, Go, INNER_ID, InitReply, Prepare, Step};
+use crate::spec::{
+    At, DATA_DIR, Data, Failure, Go, INNER_ID, InitReply, PROXY_PORT, Prepare, Step,
+};
 use crate::{channel, seccomp, sys, worker};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::MountAttrFlags;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 use rustix::thread::{Gid, Uid};
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
 
 /// Runs as pid 1 and never returns.
@@ -66,12 +70,15 @@ fn live(
     let written = mount_data(&go.data)?;
     mount_extras(&go.mounts)?;
     mounts::detach("/.state").at(Step::Mounts, "/.state")?;
+    let proxy = if go.proxy { Some(listen()?) } else { None };
     worker::confine(filter)?;
     let started = InitReply::Started {
         landlock_abi: sys::landlock_abi(),
     };
-    channel::send(channel, &started, &[written.as_fd()]).at(Step::Message, "started")?;
-    drop(written);
+    let mut fds = vec![written.as_fd()];
+    fds.extend(proxy.as_ref().map(|proxy| proxy.as_fd()));
+    channel::send(channel, &started, &fds).at(Step::Message, "started")?;
+    drop((written, proxy));
     let pid = match (warm, &go.program) {
         (Some(warm), Some(_)) => warm.go(&go, &stdio)?,
         (warm, _) => {
@@ -138,13 +145,20 @@ fn build_root(prepare: &Prepare) -> Result<(), Failure> {
         .at(Step::Tmp, "/tmp")?;
     mounts::pivot_here().at(Step::Pivot, "pivot_root")?;
     rustix::system::sethostname(b"sandbox").at(Step::Network, "hostname")?;
-    let socket = rustix::net::socket(
-        rustix::net::AddressFamily::INET,
-        rustix::net::SocketType::DGRAM,
-        None,
-    )
-    .at(Step::Network, "socket")?;
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)
+        .at(Step::Network, "socket")?;
     sys::loopback_up(socket.as_fd()).at(Step::Network, "loopback")
+}
+
+/// A socket that listens for what wants to leave.
+fn listen() -> Result<OwnedFd, Failure> {
+    let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, kind, flags, None).at(Step::Network, "proxy")?;
+    let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, PROXY_PORT);
+    rustix::net::bind(&socket, &address).at(Step::Network, "proxy")?;
+    rustix::net::listen(&socket, 64).at(Step::Network, "proxy")?;
+    Ok(socket)
 }
 
 /// Mounts the writable folder and returns a descriptor of what will be written there.

@@ -14,6 +14,9 @@ pub const INNER_ID: u32 = 1000;
 /// The folder inside the sandbox that keeps its files between executions.
 pub const DATA_DIR: &str = "/mnt/data";
 
+/// Where a command finds the proxy, if it has one.
+pub const PROXY_PORT: u16 = 3128;
+
 /// First message to a broker: the part of the root that all its sandboxes share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Base {
@@ -87,6 +90,9 @@ pub struct Go {
     /// Read-only mounts, as (path relative to the state folder, path inside). The
     /// path inside must be a new name in one of the folders made for it.
     pub mounts: Vec<(String, String)>,
+    /// Whether to listen on [`PROXY_PORT`] of the sandbox's loopback and hand the
+    /// listening socket to the server.
+    pub proxy: bool,
     /// What a warm interpreter runs instead of `argv`. Without it, it is dismissed.
     pub program: Option<String>,
 }
@@ -123,7 +129,8 @@ pub enum BrokerReply {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum InitReply {
     /// Everything is in place and the command runs. Carries the folder that takes
-    /// what is written to [`DATA_DIR`].
+    /// what is written to [`DATA_DIR`], and the proxy's listening socket if there is to
+    /// be one.
     Started {
         /// The Landlock version in force.
         landlock_abi: i32,

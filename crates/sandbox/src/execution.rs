@@ -1,6 +1,7 @@
 //! What is to be run, and what came of it.
 
 use crate::collect::{Output, Skipped};
+use crate::egress::{Connection, Secret};
 use crate::error::Error;
 use crate::probe::Grade;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ pub struct Execution {
     pub stdin: Vec<u8>,
     /// Variables beside the few that are always set. Nothing of the server's own.
     pub env: Vec<(String, String)>,
+    /// Secrets it may use by their stand-ins, when it has a way out. Never stored.
+    pub secrets: Vec<Secret>,
     /// A tighter wall-clock bound than the policy's.
     pub timeout: Option<Duration>,
     /// Receives output as it comes. What it can hold is bounded by the policy's
@@ -159,6 +162,8 @@ pub struct Report {
     pub skipped: Vec<Skipped>,
     /// Wall-clock time of the command, without waiting in the queue.
     pub elapsed: Duration,
+    /// Connections it asked for, when it has a way out.
+    pub connections: Vec<Connection>,
     /// How strong the sandbox was.
     pub level: Grade,
 }

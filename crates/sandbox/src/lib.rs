@@ -14,6 +14,7 @@
 //! | `execution` | what to run, and what came of it |
 //! | `native` | the default backend: slots, control groups, one run |
 //! | `collect` | taking what was written, safely |
+//! | `egress` | the proxy: the only way out, to named domains |
 //! | `session` | owners, files, expiry, eviction |
 //! | `skills` | skills on disk, once per digest |
 //! | `probe` | what this host can give |
@@ -23,6 +24,7 @@
 
 mod capture;
 pub mod collect;
+pub mod egress;
 mod error;
 pub mod execution;
 mod id;
@@ -36,6 +38,7 @@ mod settings;
 mod skills;
 
 pub use collect::{Output, Reason, Skipped};
+pub use egress::{Connection, Dial, DomainRule, Secret, SystemDial, Verdict};
 pub use error::Error;
 pub use execution::{Captured, Chunk, Command, Execution, LimitHit, Outcome, Report, Stream};
 pub use policy::{Limits, Network, OutputLimits, Policy};
@@ -44,6 +47,7 @@ pub use session::{FileInfo, SessionInfo};
 pub use settings::Settings;
 pub use skills::{SkillFile, SkillFiles};
 
+use egress::Proxy;
 use error::During;
 use native::{Job, Native, blocking};
 use queue::Queue;
@@ -69,6 +73,7 @@ struct Inner {
     queue: Queue,
     probe: Probe,
     native: Native,
+    dial: Arc<dyn Dial>,
 }
 
 impl Sandbox {
@@ -112,6 +117,7 @@ impl Sandbox {
                 queue,
                 probe,
                 native,
+                dial: settings.dial,
             }),
         })
     }
@@ -169,6 +175,7 @@ impl Sandbox {
         let _turn = self.inner.queue.turn(owner).await?;
         let meta = &held.meta;
         let job = Job {
+            proxy: self.inner.proxy(&meta.policy.network, &execution),
             execution,
             limits: meta.policy.limits.clone(),
             host_id: meta.host_id,
@@ -280,6 +287,16 @@ impl Sandbox {
 }
 
 impl Inner {
+    fn proxy(&self, network: &Network, execution: &Execution) -> Option<Arc<Proxy>> {
+        match network {
+            Network::Off => None,
+            Network::Allow(domains) => {
+                let (domains, secrets) = (domains.clone(), execution.secrets.clone());
+                Some(Proxy::new(domains, secrets, Arc::clone(&self.dial)))
+            }
+        }
+    }
+
     /// Makes a sandbox ahead in the background: the next one of the session that has
     /// `host_id`, or a spare one. That it fails is told when one is made in earnest.
     fn warm_up(self: &Arc<Self>, host_id: Option<u32>, limits: Limits) {

@@ -1,6 +1,7 @@
 //! What a sandbox may have: limits, mounts, network. Plain data, chosen by the caller
 //! and stored with a session.
 
+use crate::egress::DomainRule;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -85,6 +86,8 @@ pub enum Network {
     /// Nowhere but to itself.
     #[default]
     Off,
+    /// By the proxy, to these domains.
+    Allow(Vec<DomainRule>),
 }
 
 /// All of it.

@@ -167,6 +167,7 @@ async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
     let job = Job {
         execution,
         limits: Limits::default(),
+        proxy: None,
         host_id: host.host_id,
         data: host.data.clone(),
         usage: Usage {

@@ -1,7 +1,9 @@
 //! What the operator decides once, for all sandboxes.
 
+use crate::egress::{Dial, SystemDial};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How sandboxes are made on this host.
@@ -32,6 +34,8 @@ pub struct Settings {
     pub session_idle: Duration,
     /// How long a session lives at most.
     pub session_life: Duration,
+    /// How commands with a way out reach the network.
+    pub dial: Arc<dyn Dial>,
     /// Bytes that all sessions may take together before the least recently used goes.
     pub disk_bytes: u64,
 }
@@ -54,6 +58,7 @@ impl Settings {
             host_ids: 1_900_000_000..2_000_000_000,
             session_idle: Duration::from_secs(20 * 60),
             session_life: Duration::from_secs(24 * 60 * 60),
+            dial: Arc::new(SystemDial),
             disk_bytes: 20 << 30,
         }
     }

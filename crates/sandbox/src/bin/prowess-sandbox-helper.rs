@@ -100,7 +100,7 @@ async fn serve(request: Request) -> Result<Answer, Error> {
             stdin: run.stdin.into_bytes(),
             env: run.env,
             timeout: run.timeout_ms.map(Duration::from_millis),
-            stream: None,
+            ..Execution::default()
         };
         while request.warm > 0 && !reports.is_empty() && sandbox.ready() == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -7,12 +7,13 @@ mod slot;
 mod warm;
 
 use crate::collect::{self, Collected, Usage};
+use crate::egress::Proxy;
 use crate::error::{During, Error};
 use crate::execution::{Command, Execution, LimitHit, Outcome, Report};
 use crate::policy::Limits;
 use crate::probe::Grade;
 use cgroup::{Counters, Hierarchy};
-use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits};
+use prowess_launcher::spec::{Base, Data, Go, INNER_ID, PROXY_PORT, Prepare, Rlimits};
 use run::{Ended, Ending};
 use slot::{Init, Slot};
 use std::path::PathBuf;
@@ -32,6 +33,8 @@ pub(crate) struct Job {
     pub(crate) execution: Execution,
     /// Bounds.
     pub(crate) limits: Limits,
+    /// The way out, if there is one.
+    pub(crate) proxy: Option<Arc<Proxy>>,
     /// The host id that stands behind the inner user. Ignored unless we are root.
     pub(crate) host_id: u32,
     /// The session's folder for `/mnt/data`, as a path relative to the state folder.
@@ -99,7 +102,7 @@ impl Native {
         let prepare = self.prepare(job.host_id, &job.limits);
         let (slot, init) = self.take(prepare, job.limits.clone()).await?;
         let before = slot.group().map(cgroup::Group::counters);
-        let ended = run::run(init, &go, &job.execution, &job.limits).await?;
+        let ended = run::run(init, &go, &job.execution, &job.limits, job.proxy.as_ref()).await?;
         let after = slot.group().map(cgroup::Group::counters);
         let hits = hits(
             before.unwrap_or_default(),
@@ -141,6 +144,7 @@ impl Native {
             stderr,
             outputs,
             skipped,
+            connections: job.proxy.map_or_else(Vec::new, |proxy| proxy.seen()),
             elapsed,
             level,
         })
@@ -232,7 +236,7 @@ impl Native {
         let lower = (job.usage.entries > 0).then(|| job.data.clone());
         Ok(Go {
             argv: job.execution.command.argv()?,
-            env: environment(&job.execution.env),
+            env: environment(&job.execution.env, job.proxy.is_some()),
             cwd: prowess_launcher::spec::DATA_DIR.into(),
             data: Data {
                 lower,
@@ -240,6 +244,7 @@ impl Native {
                 inodes: job.limits.data_files + 4,
             },
             mounts: job.mounts.clone(),
+            proxy: job.proxy.is_some(),
             program: self.program(&job.execution),
         })
     }
@@ -264,7 +269,7 @@ impl Native {
                 address_space: self.shared.hierarchy.is_none().then_some(limits.memory),
             },
             landlock: self.shared.landlock,
-            warm: Some(warm::python(environment(&[]))),
+            warm: Some(warm::python(environment(&[], false))),
         }
     }
 
@@ -291,7 +296,7 @@ impl Native {
 }
 
 /// The few variables every command has, and those given for it, which win.
-fn environment(given: &[(String, String)]) -> Vec<(String, String)> {
+fn environment(given: &[(String, String)], proxy: bool) -> Vec<(String, String)> {
     let always = [
         ("PATH", PATH),
         ("HOME", "/tmp"),
@@ -300,9 +305,18 @@ fn environment(given: &[(String, String)]) -> Vec<(String, String)> {
         ("USER", "sandbox"),
         ("PYTHONDONTWRITEBYTECODE", "1"),
     ];
+    let address = format!("http://127.0.0.1:{PROXY_PORT}");
+    let ways_out = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
+    let ways_out = ways_out
+        .iter()
+        .filter(|_| proxy)
+        .map(|name| (*name, address.as_str()));
     let is_given = |name: &str| given.iter().any(|(key, _)| key == name);
-    let kept = always.iter().filter(|(name, _)| !is_given(name));
-    kept.map(|(name, value)| ((*name).into(), (*value).into()))
+    let kept = always
+        .into_iter()
+        .chain(ways_out)
+        .filter(|(name, _)| !is_given(name));
+    kept.map(|(name, value)| (name.to_owned(), value.to_owned()))
         .chain(given.iter().cloned())
         .collect()
 }

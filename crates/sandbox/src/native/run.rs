@@ -3,6 +3,7 @@
 
 use super::slot::Init;
 use crate::capture::Capture;
+use crate::egress::Proxy;
 use crate::error::{During, Error};
 use crate::execution::{Chunk, Execution, Stream};
 use crate::policy::Limits;
@@ -12,6 +13,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
@@ -19,6 +21,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinSet;
 
 /// Size of one read from a stream.
 const PIECE: usize = 64 << 10;
@@ -71,6 +74,7 @@ pub(crate) async fn run(
     go: &Go,
     execution: &Execution,
     limits: &Limits,
+    proxy: Option<&Arc<Proxy>>,
 ) -> Result<Ended, Error> {
     let started = Instant::now();
     let running = Running::watch(init)?;
@@ -81,7 +85,12 @@ pub(crate) async fn run(
     channel::send(running.channel.get_ref(), go, &stdio).map_err(|_| Error::LauncherGone)?;
     drop((stdin, stdout, stderr));
 
-    let written = running.started().await?;
+    let (written, listener) = running.started().await?;
+    // Dropped with this run, and all its connections with it.
+    let _serving = match (proxy, listener) {
+        (Some(proxy), Some(listener)) => Some(serve(Arc::clone(proxy), listener)?),
+        _ => None,
+    };
     let flood = Flood {
         seen: AtomicU64::new(0),
         most: limits.output_flood,
@@ -134,9 +143,13 @@ impl Running {
     }
 
     /// Waits until the command runs.
-    async fn started(&self) -> Result<OwnedFd, Error> {
+    async fn started(&self) -> Result<(OwnedFd, Option<OwnedFd>), Error> {
         match self.hear().await? {
-            Some((InitReply::Started { .. }, mut fds)) => fds.pop().ok_or(Error::LauncherGone),
+            Some((InitReply::Started { .. }, fds)) => {
+                let mut fds = fds.into_iter();
+                let written = fds.next().ok_or(Error::LauncherGone)?;
+                Ok((written, fds.next()))
+            }
             Some((InitReply::Failed(failure), _)) => Err(failure.into()),
             Some((InitReply::Ended { .. }, _)) | None => Err(Error::LauncherGone),
         }
@@ -176,6 +189,15 @@ impl Running {
 )]
 fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(fd, Interest::READABLE)
+}
+
+/// Serves the proxy's socket in the background until the result is dropped.
+fn serve(proxy: Arc<Proxy>, listener: OwnedFd) -> Result<JoinSet<()>, Error> {
+    let listener = std::net::TcpListener::from(listener);
+    let listener = tokio::net::TcpListener::from_std(listener).during("the proxy's socket")?;
+    let mut serving = JoinSet::new();
+    serving.spawn(proxy.serve(listener));
+    Ok(serving)
 }
 
 /// Counts the output of both streams.

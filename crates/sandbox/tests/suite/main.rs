@@ -11,6 +11,7 @@ mod attacks;
 mod execution;
 mod lifecycle;
 mod limits;
+mod network;
 mod outputs;
 mod sessions;
 mod support;
