@@ -269,6 +269,25 @@ impl Sandbox {
         self.inner.sessions.list()
     }
 
+    /// The sessions kept under some settings, the most recently used first, without
+    /// getting ready to run anything: for operators.
+    #[must_use]
+    pub fn kept(settings: &Settings) -> Vec<SessionInfo> {
+        at_rest(settings).list()
+    }
+
+    /// Removes a session, whoever it belongs to: for operators.
+    ///
+    /// # Errors
+    /// When there is no such session, or it is in use.
+    pub async fn remove(settings: &Settings, id: &str) -> Result<(), Error> {
+        let sessions = at_rest(settings);
+        let known = sessions.list().into_iter().find(|session| session.id == id);
+        let owner = known.map(|session| session.owner).unwrap_or_default();
+        let held = sessions.hold(&owner, id).await?;
+        sessions.destroy(&held)
+    }
+
     /// Removes expired sessions now, and returns how many there were.
     pub async fn expire(&self) -> Result<usize, Error> {
         let inner = Arc::clone(&self.inner);
@@ -308,6 +327,11 @@ impl Inner {
                 .make_spare(inner.sessions.free_host_id()?, &limits),
         });
     }
+}
+
+fn at_rest(settings: &Settings) -> Sessions {
+    let root = rustix::process::getuid().is_root();
+    Sessions::new(&state_folder(&settings.folder), root, settings)
 }
 
 /// Makes the folders and probes.
