@@ -1,0 +1,183 @@
+//! The long-lived launcher process of one slot: reads specs from its socket, clones an
+//! init for each, and reaps them. Holds no more rights than that takes.
+
+use crate::spec::{At, Base, BrokerReply, Failure, INNER_ID, Prepare, Step};
+use crate::sys::{self, Cloned};
+use crate::{caps, channel, init, root, seccomp};
+use rustix::event::{PollFd, PollFlags};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
+use rustix::thread::{CapabilitySet, UnshareFlags};
+use std::fs;
+
+/// All namespaces a sandbox has of its own.
+const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
+
+/// Serves until the server closes its end of the socket, which is standard input.
+pub(crate) fn run() -> ! {
+    let socket = rustix::stdio::stdin();
+    // Nothing but the socket is meant for us, whatever the server's libraries left open.
+    let code = match sys::close_from(3)
+        .at(Step::Message, "descriptors")
+        .and_then(|()| serve(socket))
+    {
+        Ok(()) => 0,
+        Err(failure) => {
+            // The server may be gone, and then there is no one to tell.
+            let _ = channel::send(socket, &BrokerReply::Failed(failure), &[]);
+            1
+        }
+    };
+    sys::exit(code)
+}
+
+fn serve(socket: BorrowedFd<'_>) -> Result<(), Failure> {
+    let Some((base, _)) = channel::receive::<Base>(socket).at(Step::Message, "base")? else {
+        return Ok(());
+    };
+    let filter = enter(&base)?;
+    channel::send(socket, &BrokerReply::Ready, &[]).at(Step::Message, "ready")?;
+    let mut child: Option<Child> = None;
+    loop {
+        if !wait(socket, &mut child).at(Step::Message, "poll")? {
+            continue;
+        }
+        let message = channel::receive::<Prepare>(socket).at(Step::Message, "prepare")?;
+        let Some((prepare, fds)) = message else {
+            return Ok(());
+        };
+        if let Some(old) = child.take() {
+            old.reap();
+        }
+        let reply = match spawn(&prepare, fds, &filter) {
+            Ok(started) => {
+                let spawned = BrokerReply::Spawned { pid: started.pid };
+                let started = child.insert(started);
+                channel::send(socket, &spawned, &[started.pidfd.as_fd()])
+            }
+            Err(failure) => channel::send(socket, &BrokerReply::Failed(failure), &[]),
+        };
+        reply.at(Step::Message, "reply")?;
+    }
+}
+
+/// Waits for the server to say something (true) or for the init to end, and then
+/// buries it at once.
+fn wait(socket: BorrowedFd<'_>, child: &mut Option<Child>) -> rustix::io::Result<bool> {
+    let mut polled = vec![PollFd::from_borrowed_fd(socket, PollFlags::IN)];
+    polled.extend(
+        child
+            .iter()
+            .map(|child| PollFd::new(&child.pidfd, PollFlags::IN)),
+    );
+    rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, None))?;
+    let ready: Vec<bool> = polled.iter().map(|fd| !fd.revents().is_empty()).collect();
+    if ready.get(1) == Some(&true)
+        && let Some(ended) = child.take()
+    {
+        ended.reap();
+    }
+    Ok(ready.first() == Some(&true))
+}
+
+/// Moves this process into the shared root and gives up what it needs no more.
+fn enter(base: &Base) -> Result<seccomp::Filter, Failure> {
+    if base.own_user_namespace {
+        own_user_namespace()?;
+    }
+    sys::unshare(UnshareFlags::NEWNS).at(Step::Namespaces, "mount namespace")?;
+    root::enter(base)?;
+    // Writing the id map of a child takes these two; a child has all the others, over
+    // its own namespaces only, however few its parent has.
+    caps::keep_only(CapabilitySet::SETUID | CapabilitySet::SETGID)?;
+    Ok(seccomp::Filter::compile())
+}
+
+/// An ordinary user may make a mount namespace only inside a user namespace. Its own
+/// id is the only one it can map.
+fn own_user_namespace() -> Result<(), Failure> {
+    let (uid, gid) = (
+        rustix::process::getuid().as_raw(),
+        rustix::process::getgid().as_raw(),
+    );
+    sys::unshare(UnshareFlags::NEWUSER).at(Step::UserNamespace, "unshare")?;
+    fs::write("/proc/self/setgroups", "deny").at(Step::UserNamespace, "setgroups")?;
+    fs::write("/proc/self/uid_map", format!("{INNER_ID} {uid} 1"))
+        .at(Step::UserNamespace, "uid_map")?;
+    fs::write("/proc/self/gid_map", format!("{INNER_ID} {gid} 1"))
+        .at(Step::UserNamespace, "gid_map")
+}
+
+/// The init that runs now.
+struct Child {
+    pid: i32,
+    pidfd: OwnedFd,
+    /// Open as long as this process lives: how the init knows that it does.
+    alive: OwnedFd,
+}
+
+impl Child {
+    /// Waits for an init that has ended, or that the server has given up on.
+    fn reap(self) {
+        // Both can fail only because it is gone already.
+        let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
+        let _ = waitpid(Pid::from_raw(self.pid), WaitOptions::empty());
+    }
+}
+
+fn spawn(
+    prepare: &Prepare,
+    mut fds: Vec<OwnedFd>,
+    filter: &seccomp::Filter,
+) -> Result<Child, Failure> {
+    let channel = fds.pop().ok_or_else(|| Failure {
+        step: Step::Message,
+        errno: None,
+        message: "no socket for the init".into(),
+    })?;
+    if prepare.outer_id == 0 {
+        let message = "refusing to map an id to 0".into();
+        return Err(Failure {
+            step: Step::UserNamespace,
+            errno: None,
+            message,
+        });
+    }
+    let (mapped, alive) =
+        rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).at(Step::Start, "pipe")?;
+    match sys::clone_process(NAMESPACES).at(Step::Namespaces, "clone")? {
+        Cloned::Child => {
+            drop(alive);
+            init::run(prepare, channel, mapped, filter)
+        }
+        Cloned::Parent { pid, pidfd } => {
+            let child = Child { pid, pidfd, alive };
+            match map_ids(pid, prepare.outer_id)
+                .and_then(|()| rustix::io::write(&child.alive, b"m").at(Step::Start, "pipe"))
+            {
+                Ok(_) => Ok(child),
+                Err(failure) => {
+                    child.reap();
+                    Err(failure)
+                }
+            }
+        }
+    }
+}
+
+fn map_ids(pid: i32, outer: u32) -> Result<(), Failure> {
+    for map in ["uid_map", "gid_map"] {
+        fs::write(
+            format!("/proc/{pid}/{map}"),
+            format!("{INNER_ID} {outer} 1"),
+        )
+        .at(Step::UserNamespace, map)?;
+    }
+    Ok(())
+}

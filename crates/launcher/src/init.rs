@@ -1,0 +1,230 @@
+//! Pid 1 of a sandbox: finishes the root, starts the command, reaps, and tells the
+//! server how it ended. Nothing inside can stop it: the kernel keeps signals of a
+//! namespace from its own pid 1, and it cannot be traced or read.
+
+use crate::mounts::{self, READ_ONLY, SAFE};
+use crate::spec::{
+    At, DATA_DIR, Data, Failure, Go, INNER_ID, InitReply, PROXY_PORT, Prepare, Step,
+};
+use crate::{channel, seccomp, sys, worker};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags};
+use rustix::mount::MountAttrFlags;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::process::{DumpableBehavior, Signal, WaitOptions};
+use rustix::thread::{Gid, Uid};
+use std::collections::BTreeSet;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::path::Path;
+
+/// Runs as pid 1 and never returns.
+pub(crate) fn run(
+    prepare: &Prepare,
+    channel: OwnedFd,
+    broker: OwnedFd,
+    filter: &seccomp::Filter,
+) -> ! {
+    let reply = match live(prepare, &channel, &broker, filter) {
+        Ok(Some(status)) => InitReply::Ended { status },
+        Ok(None) => sys::exit(0),
+        Err(failure) => InitReply::Failed(failure),
+    };
+    // If the server is gone there is no one to tell.
+    let _ = channel::send(&channel, &reply, &[]);
+    sys::exit(0)
+}
+
+/// Builds, runs and waits. `None` when the server or the broker has left meanwhile.
+fn live(
+    prepare: &Prepare,
+    channel: &OwnedFd,
+    broker: &OwnedFd,
+    filter: &seccomp::Filter,
+) -> Result<Option<i32>, Failure> {
+    let null = fs::File::open("/base/dev/null").at(Step::Start, "/dev/null")?;
+    rustix::stdio::dup2_stdin(&null).at(Step::Start, "the broker's socket")?;
+    // The first to go when memory runs out, before the broker. The command inherits it.
+    fs::write("/proc/self/oom_score_adj", "1000").at(Step::Limits, "oom_score_adj")?;
+    if prepare.landlock && sys::landlock_abi() == 0 {
+        let message = "this kernel has no Landlock".into();
+        return Err(Failure {
+            step: Step::Landlock,
+            errno: None,
+            message,
+        });
+    }
+    if !take_identity(broker)? {
+        return Ok(None);
+    }
+    build_root(prepare)?;
+    let warm = match &prepare.warm {
+        Some(warm) => Some(worker::start_warm(warm, prepare, filter)?),
+        None => None,
+    };
+    let message = channel::receive::<Go>(channel).at(Step::Message, "go")?;
+    let Some((go, stdio)) = message else {
+        return Ok(None);
+    };
+    let written = mount_data(&go.data)?;
+    mount_extras(&go.mounts)?;
+    mounts::detach("/.state").at(Step::Mounts, "/.state")?;
+    let proxy = if go.proxy { Some(listen()?) } else { None };
+    worker::confine(filter)?;
+    let started = InitReply::Started {
+        landlock_abi: sys::landlock_abi(),
+    };
+    let mut fds = vec![written.as_fd()];
+    fds.extend(proxy.as_ref().map(|proxy| proxy.as_fd()));
+    channel::send(channel, &started, &fds).at(Step::Message, "started")?;
+    drop((written, proxy));
+    let pid = match (warm, &go.program) {
+        (Some(warm), Some(_)) => warm.go(&go, &stdio)?,
+        (warm, _) => {
+            warm.map_or(Ok(()), worker::Waiting::dismiss)?;
+            worker::start(&go, &stdio, prepare)?
+        }
+    };
+    drop(stdio);
+    reap_until(pid).map(Some)
+}
+
+/// Waits for the id map, then becomes the inner user. False if the broker has died.
+fn take_identity(broker: &OwnedFd) -> Result<bool, Failure> {
+    die_with_parent()?;
+    let mapped = rustix::io::read(broker, &mut [0u8; 1]).at(Step::Start, "pipe")?;
+    if mapped == 0 {
+        return Ok(false);
+    }
+    // An ordinary user may not change its groups; it has none that are mapped.
+    let _ = rustix::thread::set_thread_groups(&[]);
+    let (uid, gid) = (Uid::from_raw(INNER_ID), Gid::from_raw(INNER_ID));
+    rustix::thread::set_thread_res_gid(gid, gid, gid).at(Step::UserNamespace, "setresgid")?;
+    rustix::thread::set_thread_res_uid(uid, uid, uid).at(Step::UserNamespace, "setresuid")?;
+    // Changing ids has cleared the signal. If the broker died in between, its end of
+    // the pipe tells.
+    die_with_parent()?;
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)
+        .at(Step::Start, "dumpable")?;
+    let mut polled = [PollFd::new(broker, PollFlags::empty())];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    poll(&mut polled, Some(&now)).at(Step::Start, "poll")?;
+    Ok(polled
+        .iter()
+        .all(|fd| !fd.revents().contains(PollFlags::HUP)))
+}
+
+fn die_with_parent() -> Result<(), Failure> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .at(Step::Start, "parent death signal")
+}
+
+/// Everything that is the same whatever will run.
+fn build_root(prepare: &Prepare) -> Result<(), Failure> {
+    let base = mounts::clone("/base").at(Step::Root, "/base")?;
+    let state = mounts::clone("/state").at(Step::Root, "/state")?;
+    mounts::attach(&base, "/new").at(Step::Root, "/new")?;
+    rustix::process::chdir("/new").at(Step::Root, "/new")?;
+    mounts::set(&state, READ_ONLY).at(Step::Root, "/state")?;
+    mounts::attach(&state, ".state").at(Step::Root, "/.state")?;
+    // `subset=pid` leaves only processes: no /proc/sys, no kernel tunables, no keys.
+    let attributes = SAFE | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    mounts::make(
+        "proc",
+        &[("subset", "pid"), ("hidepid", "invisible")],
+        attributes,
+    )
+    .and_then(|proc| mounts::attach(&proc, "proc"))
+    .at(Step::Proc, "/proc")?;
+    mounts::tmpfs(prepare.tmp_bytes, prepare.tmp_inodes, "1777")
+        .and_then(|tmp| mounts::attach(&tmp, "tmp"))
+        .at(Step::Tmp, "/tmp")?;
+    mounts::pivot_here().at(Step::Pivot, "pivot_root")?;
+    rustix::system::sethostname(b"sandbox").at(Step::Network, "hostname")?;
+    let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)
+        .at(Step::Network, "socket")?;
+    sys::loopback_up(socket.as_fd()).at(Step::Network, "loopback")
+}
+
+/// A socket that listens for what wants to leave.
+fn listen() -> Result<OwnedFd, Failure> {
+    let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, kind, flags, None).at(Step::Network, "proxy")?;
+    let address = SocketAddrV4::new(Ipv4Addr::LOCALHOST, PROXY_PORT);
+    rustix::net::bind(&socket, &address).at(Step::Network, "proxy")?;
+    rustix::net::listen(&socket, 64).at(Step::Network, "proxy")?;
+    Ok(socket)
+}
+
+/// Mounts the writable folder and returns a descriptor of what will be written there.
+fn mount_data(data: &Data) -> Result<OwnedFd, Failure> {
+    let tmpfs = mounts::tmpfs(data.bytes, data.inodes, "0755").at(Step::Data, "tmpfs")?;
+    let Some(lower) = &data.lower else {
+        mounts::attach(&tmpfs, DATA_DIR).at(Step::Data, DATA_DIR)?;
+        return open_folder(DATA_DIR);
+    };
+    mounts::attach(&tmpfs, "/.layer").at(Step::Data, "/.layer")?;
+    for folder in ["/.layer/upper", "/.layer/work"] {
+        fs::create_dir(folder).at(Step::Data, folder)?;
+    }
+    let written = open_folder("/.layer/upper")?;
+    let lower = format!("/.state/{lower}");
+    let options = [
+        ("lowerdir", lower.as_str()),
+        ("upperdir", "/.layer/upper"),
+        ("workdir", "/.layer/work"),
+        ("userxattr", ""),
+    ];
+    mounts::make("overlay", &options, SAFE)
+        .and_then(|overlay| mounts::attach(&overlay, DATA_DIR))
+        .at(Step::Data, &lower)?;
+    mounts::detach("/.layer").at(Step::Data, "/.layer")?;
+    Ok(written)
+}
+
+fn open_folder(path: &str) -> Result<OwnedFd, Failure> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, path, flags, Mode::empty()).at(Step::Data, path)
+}
+
+/// Shows parts of the state folder, read-only, under new names.
+fn mount_extras(extras: &[(String, String)]) -> Result<(), Failure> {
+    let parents: BTreeSet<&Path> = extras
+        .iter()
+        .filter_map(|(_, inside)| Path::new(inside).parent())
+        .collect();
+    let mut shelves = Vec::new();
+    for parent in parents {
+        let shelf = mounts::tmpfs(64 << 10, 256, "0755").at(Step::Mounts, parent.display())?;
+        mounts::attach(&shelf, parent).at(Step::Mounts, parent.display())?;
+        shelves.push(shelf);
+    }
+    for (source, inside) in extras {
+        fs::create_dir(inside).at(Step::Mounts, inside)?;
+        mounts::bind(Path::new("/.state").join(source), inside, READ_ONLY)
+            .at(Step::Mounts, inside)?;
+    }
+    for shelf in shelves {
+        sys::set_mount_attributes(shelf.as_fd(), u64::from(READ_ONLY.bits()), false)
+            .at(Step::Mounts, "read-only")?;
+    }
+    Ok(())
+}
+
+/// Buries every orphan until the command itself ends.
+fn reap_until(command: i32) -> Result<i32, Failure> {
+    loop {
+        let ended = rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty()))
+            .at(Step::Start, "wait")?;
+        if let Some((pid, status)) = ended
+            && pid.as_raw_nonzero().get() == command
+        {
+            return Ok(status.as_raw());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Mounting, by the descriptor-based calls: a file system is made or a tree cloned out
+//! of sight, gets its attributes, and only then appears.
+
+use crate::sys;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::CWD;
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
+};
+use std::io;
+use std::path::Path;
+
+/// Attributes of everything mounted for a command: no set-id programs, no devices.
+pub(crate) const SAFE: MountAttrFlags =
+    MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
+
+/// [`SAFE`], and not writable.
+pub(crate) const READ_ONLY: MountAttrFlags = SAFE.union(MountAttrFlags::MOUNT_ATTR_RDONLY);
+
+/// Makes a file system with the given options, not yet visible anywhere.
+pub(crate) fn make(
+    kind: &str,
+    options: &[(&str, &str)],
+    attributes: MountAttrFlags,
+) -> io::Result<OwnedFd> {
+    let context = rustix::mount::fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
+    for (name, value) in options {
+        if value.is_empty() {
+            rustix::mount::fsconfig_set_flag(context.as_fd(), *name)?;
+        } else {
+            rustix::mount::fsconfig_set_string(context.as_fd(), *name, *value)?;
+        }
+    }
+    rustix::mount::fsconfig_create(context.as_fd())?;
+    Ok(rustix::mount::fsmount(
+        context.as_fd(),
+        FsMountFlags::FSMOUNT_CLOEXEC,
+        attributes,
+    )?)
+}
+
+/// Makes a tmpfs of a fixed size.
+pub(crate) fn tmpfs(bytes: u64, inodes: u64, mode: &str) -> io::Result<OwnedFd> {
+    let (size, inodes) = (bytes.to_string(), inodes.to_string());
+    make(
+        "tmpfs",
+        &[("size", &size), ("nr_inodes", &inodes), ("mode", mode)],
+        SAFE,
+    )
+}
+
+/// Clones what is mounted at `path`, and beneath it, not yet visible anywhere.
+pub(crate) fn clone(path: impl AsRef<Path>) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    Ok(rustix::mount::open_tree(CWD, path.as_ref(), flags)?)
+}
+
+/// Sets attributes on a mount and all beneath it.
+pub(crate) fn set(mount: &OwnedFd, attributes: MountAttrFlags) -> io::Result<()> {
+    sys::set_mount_attributes(mount.as_fd(), u64::from(attributes.bits()), true)
+}
+
+/// Makes a mount appear at `path`.
+pub(crate) fn attach(mount: &OwnedFd, path: impl AsRef<Path>) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    Ok(rustix::mount::move_mount(
+        mount.as_fd(),
+        "",
+        CWD,
+        path.as_ref(),
+        flags,
+    )?)
+}
+
+/// Clones `source`, sets attributes, and shows it at `target`.
+pub(crate) fn bind(
+    source: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    attributes: MountAttrFlags,
+) -> io::Result<()> {
+    let tree = clone(source)?;
+    set(&tree, attributes)?;
+    attach(&tree, target)
+}
+
+/// Takes what is mounted at `path` out of sight, busy or not.
+pub(crate) fn detach(path: impl AsRef<Path>) -> io::Result<()> {
+    Ok(rustix::mount::unmount(path.as_ref(), UnmountFlags::DETACH)?)
+}
+
+/// Makes the current directory the root, and lets go of the old one.
+pub(crate) fn pivot_here() -> io::Result<()> {
+    rustix::process::pivot_root(".", ".")?;
+    detach(".")?;
+    Ok(rustix::process::chdir("/")?)
+}

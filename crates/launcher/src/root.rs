@@ -1,0 +1,103 @@
+//! The part of a root that all sandboxes of a broker share, built once and read-only:
+//! the runtime, a minimal `/etc` and `/dev`, and empty folders to mount on.
+//!
+//! The broker's own root becomes a tmpfs that holds only `base` (what is built here),
+//! `state` (the server's folder of sessions, skills and layers), the host's `proc`
+//! (the kernel wants one in sight before it lets a namespace mount its own) and `new`.
+
+use crate::mounts::{self, READ_ONLY};
+use crate::spec::{At, Base, Failure, Step};
+use rustix::mount::{MountAttrFlags, MountPropagationFlags};
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+/// Device nodes every program may expect, and no others.
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
+/// Links under `/dev` that programs expect.
+const DEVICE_LINKS: [(&str, &str); 5] = [
+    ("dev/fd", "/proc/self/fd"),
+    ("dev/stdin", "/proc/self/fd/0"),
+    ("dev/stdout", "/proc/self/fd/1"),
+    ("dev/stderr", "/proc/self/fd/2"),
+    ("dev/shm", "/tmp"),
+];
+
+/// Folders that an init mounts on, those beginning with a dot only for a moment.
+const FOLDERS: [&str; 10] = [
+    "dev", "etc", "mnt", "mnt/data", "proc", "tmp", "skills", "packages", ".state", ".layer",
+];
+
+/// Builds the shared root and moves this process into it.
+pub(crate) fn enter(base: &Base) -> Result<(), Failure> {
+    rustix::mount::mount_change(
+        "/",
+        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+    )
+    .at(Step::Root, "/ as private")?;
+    let state = mounts::clone(&base.state).at(Step::Root, base.state.display())?;
+    let stage = base.state.join("stage");
+    let tmpfs = mounts::tmpfs(1 << 20, 64, "0755").at(Step::Root, "tmpfs")?;
+    mounts::attach(&tmpfs, &stage).at(Step::Root, stage.display())?;
+    rustix::process::chdir(&stage).at(Step::Root, stage.display())?;
+    for folder in ["base", "state", "proc", "new"] {
+        fs::create_dir(folder).at(Step::Root, folder)?;
+    }
+    mounts::attach(&state, "state").at(Step::Root, "state")?;
+    mounts::bind("/proc", "proc", MountAttrFlags::empty()).at(Step::Root, "/proc")?;
+    build(base, Path::new("base"))?;
+    mounts::pivot_here().at(Step::Root, "pivot")
+}
+
+fn build(base: &Base, at: &Path) -> Result<(), Failure> {
+    let tmpfs = mounts::tmpfs(4 << 20, 512, "0755").at(Step::Root, "tmpfs")?;
+    mounts::attach(&tmpfs, at).at(Step::Root, at.display())?;
+    for folder in FOLDERS {
+        fs::create_dir(at.join(folder)).at(Step::Root, folder)?;
+    }
+    for (path, text) in &base.files {
+        write(&inside(at, path), text).at(Step::Root, path.display())?;
+    }
+    let device_links = DEVICE_LINKS.map(|(path, target)| (path.into(), target.into()));
+    for (path, target) in base.links.iter().chain(&device_links) {
+        symlink(target, inside(at, path)).at(Step::Root, path.display())?;
+    }
+    for (source, path) in &base.runtime {
+        show(source, &inside(at, path), READ_ONLY).at(Step::Root, source.display())?;
+    }
+    for device in DEVICES {
+        let source = Path::new("/dev").join(device);
+        let no_exec = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        show(&source, &at.join("dev").join(device), no_exec).at(Step::Root, source.display())?;
+    }
+    // The devices and the runtime have their own attributes; this closes the rest.
+    crate::sys::set_mount_attributes(
+        rustix::fd::AsFd::as_fd(&tmpfs),
+        u64::from(READ_ONLY.bits()),
+        false,
+    )
+    .at(Step::Root, "read-only")
+}
+
+/// Binds a file or folder of the host, making the place to bind it on.
+fn show(source: &Path, target: &Path, attributes: MountAttrFlags) -> io::Result<()> {
+    if source.is_dir() {
+        fs::create_dir_all(target)?;
+    } else {
+        write(target, "")?;
+    }
+    mounts::bind(source, target, attributes)
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    fs::write(path, text)
+}
+
+fn inside(at: &Path, path: &Path) -> std::path::PathBuf {
+    at.join(path.strip_prefix("/").unwrap_or(path))
+}

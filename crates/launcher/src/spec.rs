@@ -1,0 +1,234 @@
+//! What the server tells the launcher, and what it hears back: plain serialized data,
+//! sent over [`crate::channel`]. Paths that reach into the host are either part of
+//! [`Base`], which comes from the operator's settings, or relative to its state folder.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// `argv[0]` of a launcher process.
+pub const ARG0: &str = "prowess-launcher";
+
+/// The user and group id every command sees itself as.
+pub const INNER_ID: u32 = 1000;
+
+/// The folder inside the sandbox that keeps its files between executions.
+pub const DATA_DIR: &str = "/mnt/data";
+
+/// Where a command finds the proxy, if it has one.
+pub const PROXY_PORT: u16 = 3128;
+
+/// First message to a broker: the part of the root that all its sandboxes share.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Base {
+    /// Host folder that holds everything sandboxes may be given: session files,
+    /// skills, package layers. It also holds `stage`, an empty folder to mount on.
+    pub state: PathBuf,
+    /// Host paths shown read-only, as (source, path inside).
+    pub runtime: Vec<(PathBuf, PathBuf)>,
+    /// Symbolic links of the root, as (path inside, target).
+    pub links: Vec<(PathBuf, PathBuf)>,
+    /// Small files of the root, as (path inside, text).
+    pub files: Vec<(PathBuf, String)>,
+    /// Whether the broker must first enter a user namespace of its own: true unless
+    /// it is root, for only then may it make a mount namespace at all.
+    pub own_user_namespace: bool,
+}
+
+/// Every later message to a broker: make one sandbox. Carries the socket that the
+/// new init will talk to the server on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepare {
+    /// The id, as the broker sees it, that [`INNER_ID`] maps to. Never 0.
+    pub outer_id: u32,
+    /// Bytes of `/tmp`.
+    pub tmp_bytes: u64,
+    /// Files and folders `/tmp` can hold.
+    pub tmp_inodes: u64,
+    /// Limits set on the command with `setrlimit`.
+    pub rlimits: Rlimits,
+    /// Whether to confine by Landlock; false only where the host has none and the
+    /// operator accepts that.
+    pub landlock: bool,
+    /// Start this interpreter now, to wait for its program, instead of at [`Go`].
+    pub warm: Option<Warm>,
+}
+
+/// An interpreter started ahead of its program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warm {
+    /// The command that will wait for its program on descriptor 3.
+    pub argv: Vec<String>,
+    /// Its environment.
+    pub env: Vec<(String, String)>,
+}
+
+/// Limits of the command's own process and those it starts. `None` leaves as is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rlimits {
+    /// Largest file it may write.
+    pub file_bytes: u64,
+    /// Open descriptors.
+    pub open_files: u64,
+    /// Processes and threads of its user.
+    pub processes: u64,
+    /// Address space, set only where no cgroup bounds memory.
+    pub address_space: Option<u64>,
+}
+
+/// Message to an init: the command and what is mounted for it. Carries stdin, stdout
+/// and stderr.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Go {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// The whole environment.
+    pub env: Vec<(String, String)>,
+    /// Working directory inside.
+    pub cwd: String,
+    /// The writable folder.
+    pub data: Data,
+    /// Read-only mounts, as (path relative to the state folder, path inside). The
+    /// path inside must be a new name in one of the folders made for it.
+    pub mounts: Vec<(String, String)>,
+    /// Whether to listen on [`PROXY_PORT`] of the sandbox's loopback and hand the
+    /// listening socket to the server.
+    pub proxy: bool,
+    /// What a warm interpreter runs instead of `argv`. Without it, it is dismissed.
+    pub program: Option<String>,
+}
+
+/// The writable folder of a sandbox. What is written lands in a sized tmpfs, laid
+/// over the session's files when there are any; the server takes it from there once
+/// every process is dead. So the limit is a hard one, and nothing that hostile code
+/// made is ever an inode of the host's disk.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Data {
+    /// Existing files, as a path relative to the state folder.
+    pub lower: Option<String>,
+    /// Bytes that can be written.
+    pub bytes: u64,
+    /// Files and folders that can be made.
+    pub inodes: u64,
+}
+
+/// Answer of a broker to [`Base`] and [`Prepare`].
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum BrokerReply {
+    /// The root is built.
+    Ready,
+    /// An init was cloned; the message carries its pidfd.
+    Spawned {
+        /// Its process id on the host.
+        pid: i32,
+    },
+    /// It could not be done.
+    Failed(Failure),
+}
+
+/// What an init tells the server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum InitReply {
+    /// Everything is in place and the command runs. Carries the folder that takes
+    /// what is written to [`DATA_DIR`], and the proxy's listening socket if there is to
+    /// be one.
+    Started {
+        /// The Landlock version in force.
+        landlock_abi: i32,
+    },
+    /// The command ended. Everything it started dies with this message.
+    Ended {
+        /// Status as `wait` gives it.
+        status: i32,
+    },
+    /// The sandbox could not be built; nothing of the command ran.
+    Failed(Failure),
+}
+
+/// A step that failed, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{step}: {message}")]
+pub struct Failure {
+    /// Which step.
+    pub step: Step,
+    /// The system's error number, when there is one.
+    pub errno: Option<i32>,
+    /// What it was done to, and the error in words.
+    pub message: String,
+}
+
+/// The steps of building a sandbox, so that a probe can name what a host lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Step {
+    /// Reading what to do.
+    Message,
+    /// Making the user namespace and its id map.
+    UserNamespace,
+    /// Making the other namespaces.
+    Namespaces,
+    /// Building the shared read-only root.
+    Root,
+    /// Mounting the process table of the new namespace.
+    Proc,
+    /// Mounting the sized temporary folder.
+    Tmp,
+    /// Laying the sized writable layer over the session's files.
+    Data,
+    /// Mounting skills and layers.
+    Mounts,
+    /// Changing to the new root.
+    Pivot,
+    /// Bringing the loopback device up and naming the host.
+    Network,
+    /// Setting resource limits.
+    Limits,
+    /// Giving up capabilities.
+    Capabilities,
+    /// Restricting the file system by Landlock.
+    Landlock,
+    /// Installing the system call filter.
+    Seccomp,
+    /// Starting the process.
+    Start,
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Message => "message",
+            Self::UserNamespace => "user-namespace",
+            Self::Namespaces => "namespaces",
+            Self::Root => "root",
+            Self::Proc => "proc",
+            Self::Tmp => "tmp",
+            Self::Data => "data",
+            Self::Mounts => "mounts",
+            Self::Pivot => "pivot",
+            Self::Network => "network",
+            Self::Limits => "limits",
+            Self::Capabilities => "capabilities",
+            Self::Landlock => "landlock",
+            Self::Seccomp => "seccomp",
+            Self::Start => "start",
+        })
+    }
+}
+
+/// Names the step an error belongs to.
+pub(crate) trait At<T> {
+    /// Turns the error into a [`Failure`] of `step` on `what`.
+    fn at(self, step: Step, what: impl std::fmt::Display) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<std::io::Error>> At<T> for Result<T, E> {
+    fn at(self, step: Step, what: impl std::fmt::Display) -> Result<T, Failure> {
+        self.map_err(|error| {
+            let error = error.into();
+            Failure {
+                step,
+                errno: error.raw_os_error(),
+                message: format!("{what}: {error}"),
+            }
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! `prowess doctor`: what the sandbox can do on this host, found out by trying.
+
+use std::path::PathBuf;
+
+use comfy_table::{ContentArrangement, Table, presets};
+use prowess_sandbox::{Grade, Probe, Sandbox};
+
+use super::sandbox::{block_on, settings};
+use crate::cli::Exit;
+use crate::cli::output::{self, ERROR, GOOD, WARNING};
+
+/// Show what the sandbox can do here, and what is missing.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where everything is kept
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let settings = settings(args.data_dir.as_deref())?;
+    let probe = block_on(Sandbox::probe(&settings))??;
+    if args.json {
+        output::json(&probe)?;
+    } else {
+        output::out(&format!("{}\n{}\n", table(&probe).trim_fmt(), verdict(&probe.grade)))?;
+    }
+    Ok(match probe.grade {
+        Grade::Strict => Exit::Ok,
+        Grade::Reduced { .. } | Grade::Refused { .. } => Exit::Problems,
+    })
+}
+
+fn table(probe: &Probe) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    for check in &probe.checks {
+        let mark = if check.ok { "ok" } else { "missing" };
+        let mut detail = check.detail.clone();
+        if let Some(advice) = &check.advice {
+            detail = format!("{detail}\n{advice}");
+        }
+        table.add_row([mark, &check.name, &detail]);
+    }
+    table
+}
+
+fn verdict(grade: &Grade) -> String {
+    match grade {
+        Grade::Strict => format!("{GOOD}strict{GOOD:#}: every layer of the sandbox is in force"),
+        Grade::Reduced { missing } => format!(
+            "{WARNING}reduced{WARNING:#}: without {}; commands run only where that is accepted",
+            missing.join(", ")
+        ),
+        Grade::Refused { reason } => format!("{ERROR}refused{ERROR:#}: {reason}"),
+    }
+}

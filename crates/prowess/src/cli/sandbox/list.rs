@@ -1,0 +1,36 @@
+//! `prowess sandbox list`
+
+use std::path::PathBuf;
+
+use comfy_table::{ContentArrangement, Table, presets};
+use prowess_sandbox::Sandbox;
+
+use super::settings;
+use crate::cli::Exit;
+use crate::cli::output;
+
+/// List the sessions that are kept, the most recently used first.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where everything is kept
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let sessions = Sandbox::kept(&settings(args.data_dir.as_deref())?);
+    if args.json {
+        output::json(&sessions)?;
+    } else if !sessions.is_empty() {
+        let mut table = Table::new();
+        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        for session in sessions {
+            table.add_row([session.id, session.owner, output::size(session.bytes)]);
+        }
+        output::out(&format!("{}\n", table.trim_fmt()))?;
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,77 @@
+//! The read-only root all sandboxes share: what the host has of a runtime, or a root
+//! the operator names, and an `/etc` that tells nothing of the host.
+
+use crate::error::{During, Error};
+use prowess_launcher::spec::{Base, INNER_ID};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Top-level folders of a runtime; a link among them (merged `/usr`) stays a link.
+const FOLDERS: [&str; 7] = ["usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"];
+
+/// Parts of `/etc` that programs need and that say nothing of the host.
+const ETC: [&str; 7] = [
+    "etc/alternatives",
+    "etc/fonts",
+    "etc/ld.so.cache",
+    "etc/localtime",
+    "etc/mime.types",
+    "etc/ssl/certs",
+    "etc/python3",
+];
+
+/// Describes the root. `from` is where the runtime is taken from, `/` for the host's.
+pub(crate) fn describe(state: &Path, from: &Path, root_user: bool) -> Result<Base, Error> {
+    let mut base = Base {
+        state: state.to_owned(),
+        runtime: Vec::new(),
+        links: Vec::new(),
+        files: files(),
+        own_user_namespace: !root_user,
+    };
+    for name in FOLDERS.iter().chain(&ETC) {
+        let (source, inside) = (from.join(name), Path::new("/").join(name));
+        match fs::symlink_metadata(&source) {
+            // A top-level link is one of merged `/usr`; one in `/etc` leads out of it,
+            // so what it leads to is shown instead.
+            Ok(found) if found.is_symlink() && !name.starts_with("etc/") => {
+                base.links
+                    .push((inside, fs::read_link(&source).during(source.display())?));
+            }
+            Ok(_) => {
+                let source = fs::canonicalize(&source).during(source.display())?;
+                base.runtime.push((source, inside));
+            }
+            Err(_) => {}
+        }
+    }
+    if base.runtime.is_empty() {
+        let reason = format!("{} holds no runtime (no usr, bin or lib)", from.display());
+        let advice = "name a root file system that has one".into();
+        return Err(Error::Refused { reason, advice });
+    }
+    Ok(base)
+}
+
+fn files() -> Vec<(PathBuf, String)> {
+    let id = INNER_ID;
+    [
+        (
+            "/etc/passwd",
+            format!("sandbox:x:{id}:{id}::/tmp:/bin/bash\nnobody:x:65534:65534::/:/bin/false\n"),
+        ),
+        ("/etc/group", format!("sandbox:x:{id}:\nnogroup:x:65534:\n")),
+        (
+            "/etc/hosts",
+            "127.0.0.1 localhost sandbox\n::1 localhost\n".into(),
+        ),
+        ("/etc/hostname", "sandbox\n".into()),
+        (
+            "/etc/nsswitch.conf",
+            "passwd: files\ngroup: files\nhosts: files\n".into(),
+        ),
+        ("/etc/resolv.conf", String::new()),
+    ]
+    .map(|(path, text)| (path.into(), text))
+    .into()
+}

@@ -1,0 +1,244 @@
+//! The control group of a slot: memory, processes and processor time. Version 2 where
+//! its controllers are there, version 1 otherwise.
+//!
+//! A slot keeps its group and its broker lives in it, so that a sandbox is born there.
+//! Moving a process between groups waits for an RCU grace period, which costs as much
+//! as starting Python does; writing a limit costs microseconds.
+
+use crate::error::{During, Error};
+use crate::policy::Limits;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where control groups are mounted.
+const MOUNT: &str = "/sys/fs/cgroup";
+
+/// First part of the name of every group made here; the maker's process id follows.
+const PREFIX: &str = "prowess-";
+
+/// Microseconds over which processor time is counted.
+const PERIOD: u64 = 100_000;
+
+/// The places under which this process may make groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Hierarchy {
+    /// One folder per controller.
+    V1 {
+        memory: PathBuf,
+        pids: PathBuf,
+        cpu: PathBuf,
+    },
+    /// One folder for all.
+    V2(PathBuf),
+}
+
+impl Hierarchy {
+    /// Finds where groups can be made, by making one. `parent` names a delegated group
+    /// to use instead of this process's own.
+    pub(crate) fn find(parent: Option<&str>) -> Result<Self, Error> {
+        let own = fs::read_to_string("/proc/self/cgroup").during("/proc/self/cgroup")?;
+        let candidates = [Self::v2(parent), Self::v1(&own, parent)];
+        let mut last = None;
+        for candidate in candidates.into_iter().flatten() {
+            candidate.sweep();
+            match Group::create(&candidate, "probe")
+                .and_then(|group| group.limit(&Limits::default()))
+            {
+                Ok(()) => return Ok(candidate),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(last.unwrap_or_else(|| Error::Refused {
+            reason: "no control groups with memory, pids and cpu are mounted".into(),
+            advice: format!("mount them at {MOUNT}"),
+        }))
+    }
+
+    fn v2(parent: Option<&str>) -> Option<Self> {
+        let folder = Path::new(MOUNT).join(parent.unwrap_or_default().trim_start_matches('/'));
+        let controllers = fs::read_to_string(folder.join("cgroup.subtree_control")).ok()?;
+        let has = |name| controllers.split_whitespace().any(|one| one == name);
+        (has("memory") && has("pids") && has("cpu")).then_some(Self::V2(folder))
+    }
+
+    fn v1(own: &str, parent: Option<&str>) -> Option<Self> {
+        let folder = |controller: &str| {
+            let line = own.lines().find_map(|line| {
+                let mut parts = line.splitn(3, ':').skip(1);
+                let names = parts.next()?;
+                names
+                    .split(',')
+                    .any(|name| name == controller)
+                    .then_some(parts.next())?
+            })?;
+            let path = Path::new(MOUNT).join(controller);
+            let path = path.join(parent.unwrap_or(line).trim_start_matches('/'));
+            path.is_dir().then_some(path)
+        };
+        Some(Self::V1 {
+            memory: folder("memory")?,
+            pids: folder("pids")?,
+            cpu: folder("cpu")?,
+        })
+    }
+
+    fn folders(&self) -> Vec<&Path> {
+        match self {
+            Self::V1 { memory, pids, cpu } => vec![memory, pids, cpu],
+            Self::V2(folder) => vec![folder],
+        }
+    }
+
+    /// Removes groups whose maker was killed before it could. A group that still has a
+    /// process in it cannot be removed, so this harms no one.
+    fn sweep(&self) {
+        for folder in self.folders() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let name = entry.file_name();
+                let maker = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+                let maker = maker.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+                if maker.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+                    // Busy, or removed by another sweep: either way not ours to insist.
+                    let _ = fs::remove_dir(entry.path());
+                }
+            }
+        }
+    }
+
+    /// The version, for people.
+    pub(crate) fn version(&self) -> &'static str {
+        match self {
+            Self::V1 { .. } => "v1",
+            Self::V2(_) => "v2",
+        }
+    }
+}
+
+/// How often limits were met, counted since the group was made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    pub(crate) memory_kills: u64,
+    pub(crate) refused_processes: u64,
+}
+
+/// One group. Removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Group {
+    place: Hierarchy,
+}
+
+impl Group {
+    pub(crate) fn create(hierarchy: &Hierarchy, name: &str) -> Result<Self, Error> {
+        let name = format!("{PREFIX}{}-{name}", std::process::id());
+        let place = match hierarchy {
+            Hierarchy::V1 { memory, pids, cpu } => Hierarchy::V1 {
+                memory: memory.join(&name),
+                pids: pids.join(&name),
+                cpu: cpu.join(&name),
+            },
+            Hierarchy::V2(folder) => Hierarchy::V2(folder.join(&name)),
+        };
+        let group = Self { place };
+        for folder in group.place.folders() {
+            fs::create_dir(folder).during(folder.display())?;
+        }
+        Ok(group)
+    }
+
+    /// Moves a process into the group.
+    pub(crate) fn add(&self, pid: u32) -> Result<(), Error> {
+        for folder in self.place.folders() {
+            write(&folder.join("cgroup.procs"), pid)?;
+        }
+        Ok(())
+    }
+
+    /// Sets the limits for what runs next.
+    pub(crate) fn limit(&self, limits: &Limits) -> Result<(), Error> {
+        let quota = limits.cpu_millis * PERIOD / 1000;
+        // The broker and the init are in the group as well.
+        let processes = limits.processes + 2;
+        match &self.place {
+            Hierarchy::V1 { memory, pids, cpu } => {
+                limit_memory_v1(memory, limits.memory)?;
+                write(&pids.join("pids.max"), processes)?;
+                write(&cpu.join("cpu.cfs_period_us"), PERIOD)?;
+                write(&cpu.join("cpu.cfs_quota_us"), quota)
+            }
+            Hierarchy::V2(folder) => {
+                write(&folder.join("memory.max"), limits.memory)?;
+                write_if_there(&folder.join("memory.swap.max"), 0)?;
+                write(&folder.join("pids.max"), processes)?;
+                write(&folder.join("cpu.max"), format_args!("{quota} {PERIOD}"))
+            }
+        }
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        let (memory, pids) = match &self.place {
+            Hierarchy::V1 { memory, pids, .. } => (memory.join("memory.oom_control"), pids),
+            Hierarchy::V2(folder) => (folder.join("memory.events"), folder),
+        };
+        Counters {
+            memory_kills: counter(&memory, "oom_kill"),
+            refused_processes: counter(&pids.join("pids.events"), "max"),
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for folder in self.place.folders() {
+            // What was killed a moment ago may still be leaving. Should it take longer,
+            // the next sweep removes the group.
+            for _ in 0..200 {
+                match fs::remove_dir(folder) {
+                    Err(error) if error.raw_os_error() == Some(EBUSY) => {
+                        std::thread::sleep(std::time::Duration::from_millis(1));
+                    }
+                    _ => break,
+                }
+            }
+        }
+    }
+}
+
+const EBUSY: i32 = 16;
+
+/// Memory, and memory with swap where it is counted; the second may never be less than
+/// the first, so raising and lowering go in opposite orders.
+fn limit_memory_v1(folder: &Path, bytes: u64) -> Result<(), Error> {
+    let (plain, swap) = (
+        folder.join("memory.limit_in_bytes"),
+        folder.join("memory.memsw.limit_in_bytes"),
+    );
+    if fs::write(&plain, bytes.to_string()).is_ok() {
+        return write_if_there(&swap, bytes);
+    }
+    write_if_there(&swap, bytes)?;
+    write(&plain, bytes)
+}
+
+fn write(path: &Path, value: impl std::fmt::Display) -> Result<(), Error> {
+    fs::write(path, value.to_string()).during(path.display())
+}
+
+fn write_if_there(path: &Path, value: u64) -> Result<(), Error> {
+    match fs::write(path, value.to_string()) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        // Opening with `create` is denied where the file is not there at all.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !path.exists() => Ok(()),
+        result => result.during(path.display()),
+    }
+}
+
+fn counter(path: &Path, name: &str) -> u64 {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let value = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    value
+        .and_then(|value| value.trim().parse().ok())
+        .unwrap_or(0)
+}

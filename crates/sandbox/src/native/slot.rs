@@ -1,0 +1,119 @@
+//! One place where a sandbox can run: a broker process, its socket and its control
+//! group. Slots are made when first needed and used again; a slot whose sandbox did not
+//! end as it should is thrown away with everything in it.
+
+use super::cgroup::{Group, Hierarchy};
+use crate::error::{During, Error};
+use crate::policy::Limits;
+use prowess_launcher::spec::{Base, BrokerReply, Prepare};
+use prowess_launcher::{ARG0, channel};
+use rustix::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A broker and its surroundings.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    broker: Child,
+    socket: OwnedFd,
+    group: Option<Group>,
+}
+
+/// An init that has been started and waits for its command.
+#[derive(Debug)]
+pub(crate) struct Init {
+    /// Readable once every process of the sandbox is dead.
+    pub(crate) pidfd: OwnedFd,
+    /// Talks to the init.
+    pub(crate) channel: OwnedFd,
+}
+
+impl Slot {
+    /// Starts a broker. Blocks for some milliseconds.
+    pub(crate) fn start(
+        launcher: &Path,
+        base: &Base,
+        hierarchy: Option<&Hierarchy>,
+    ) -> Result<Self, Error> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let (socket, theirs) = channel::pair().during("a socket pair")?;
+        let broker = Command::new(launcher)
+            .arg0(ARG0)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .during(launcher.display())?;
+        let mut slot = Self {
+            broker,
+            socket,
+            group: None,
+        };
+        if let Some(hierarchy) = hierarchy {
+            let name = NUMBER.fetch_add(1, Ordering::Relaxed).to_string();
+            let group = slot.group.insert(Group::create(hierarchy, &name)?);
+            group.add(slot.broker.id())?;
+        }
+        slot.say(base, &[])?;
+        match slot.hear()? {
+            (BrokerReply::Ready, _) => Ok(slot),
+            (BrokerReply::Failed(failure), _) => Err(failure.into()),
+            (BrokerReply::Spawned { .. }, _) => Err(Error::LauncherGone),
+        }
+    }
+
+    /// Starts the init of a new sandbox under these limits.
+    pub(crate) fn prepare(&mut self, prepare: &Prepare, limits: &Limits) -> Result<Init, Error> {
+        if let Some(group) = &self.group {
+            group.limit(limits)?;
+        }
+        let (channel, theirs) = channel::pair().during("a socket pair")?;
+        self.say(prepare, &[theirs.as_fd()])?;
+        match self.hear()? {
+            (BrokerReply::Spawned { .. }, mut fds) => {
+                let pidfd = fds.pop().ok_or(Error::LauncherGone)?;
+                Ok(Init { pidfd, channel })
+            }
+            (BrokerReply::Failed(failure), _) => Err(failure.into()),
+            (BrokerReply::Ready, _) => Err(Error::LauncherGone),
+        }
+    }
+
+    /// Whether the broker is there to make another.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        matches!(self.broker.try_wait(), Ok(None))
+    }
+
+    pub(crate) fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
+    }
+
+    fn say<T: serde::Serialize>(
+        &self,
+        message: &T,
+        fds: &[rustix::fd::BorrowedFd<'_>],
+    ) -> Result<(), Error> {
+        channel::send(&self.socket, message, fds).map_err(|_| Error::LauncherGone)
+    }
+
+    fn hear(&self) -> Result<(BrokerReply, Vec<OwnedFd>), Error> {
+        channel::receive(&self.socket)
+            .ok()
+            .flatten()
+            .ok_or(Error::LauncherGone)
+    }
+}
+
+impl Drop for Slot {
+    /// Ends the broker, and with it whatever still runs in the slot; the group goes
+    /// after that.
+    fn drop(&mut self) {
+        // Both fail only if it is gone already.
+        let _ = self.broker.kill();
+        let _ = self.broker.wait();
+    }
+}

@@ -1,0 +1,313 @@
+//! What this host can give, found out by really trying: a sandbox is built, and a small
+//! program inside looks at its own chains.
+
+use crate::collect::Usage;
+use crate::error::Error;
+use crate::execution::{Command, Execution, Outcome};
+use crate::native::cgroup::Hierarchy;
+use crate::native::{Job, Native};
+use crate::policy::Limits;
+use prowess_launcher::Step;
+use prowess_launcher::spec::Base;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How strong a sandbox is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "level")]
+pub enum Grade {
+    /// Every layer is in force.
+    Strict,
+    /// Some are not, and the operator has accepted that.
+    Reduced {
+        /// Which.
+        missing: Vec<String>,
+    },
+    /// Too little for running anything.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What.
+    pub name: String,
+    /// Whether it is in force.
+    pub ok: bool,
+    /// What was found.
+    pub detail: String,
+    /// What to install or set, where that helps.
+    pub advice: Option<String>,
+}
+
+/// The result of looking at a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    /// The verdict.
+    #[serde(flatten)]
+    pub grade: Grade,
+    /// What it rests on.
+    pub checks: Vec<Check>,
+}
+
+/// Prints `name value` for each chain, using nothing but the shell.
+const INSIDE: &str = r#"
+while read -r key value rest; do
+  case $key in
+    Uid:) echo "uid $value";;
+    CapEff:|CapBnd:|CapPrm:) echo "$key $value";;
+    NoNewPrivs:|Seccomp:) echo "$key $value";;
+  esac
+done < /proc/self/status
+for knob in /proc/sys /proc/kcore /proc/keys /sys /.state/sessions; do [ -e "$knob" ] && echo "seen $knob"; done
+( : > /usr/probe ) 2>/dev/null && echo "written /usr"
+( : > /etc/probe ) 2>/dev/null && echo "written /etc"
+( : > /probe ) 2>/dev/null && echo "written /"
+( : > /mnt/data/probe ) 2>/dev/null && echo "data ok"
+[ -e /mnt/data/before ] && echo "lower ok"
+interfaces=0
+while read -r line; do case $line in *:*) interfaces=$((interfaces+1));; esac; done < /proc/self/net/dev
+echo "interfaces $interfaces"
+for program in python3 node bash; do command -v $program >/dev/null && echo "has $program"; done
+exit 0
+"#;
+
+/// What must come back, line by line, when every chain holds.
+const EXPECTED: [(&str, &str); 8] = [
+    ("unprivileged user", "uid 1000"),
+    ("no capabilities", "CapEff: 0000000000000000"),
+    ("no capabilities to gain", "CapBnd: 0000000000000000"),
+    ("no new privileges", "NoNewPrivs: 1"),
+    ("system call filter", "Seccomp: 2"),
+    ("no network but loopback", "interfaces 1"),
+    ("writable /mnt/data", "data ok"),
+    ("quota over session files", "lower ok"),
+];
+
+/// Everything a probe needs to try.
+pub(crate) struct Host {
+    pub(crate) launcher: PathBuf,
+    pub(crate) base: Base,
+    pub(crate) cgroup: Option<String>,
+    pub(crate) host_id: u32,
+    pub(crate) warm: usize,
+    /// A session folder with a file `before` in it, relative to the state folder.
+    pub(crate) data: String,
+}
+
+/// Tries, and returns what was found and the backend to use, unless nothing works.
+pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
+    let mut checks = Vec::new();
+    let hierarchy = match Hierarchy::find(host.cgroup.as_deref()) {
+        Ok(hierarchy) => {
+            checks.push(ok(
+                "control groups",
+                format!("{}: memory, pids, cpu", hierarchy.version()),
+            ));
+            Some(hierarchy)
+        }
+        Err(error) => {
+            checks.push(missing("control groups", error.to_string(), CGROUP_ADVICE));
+            None
+        }
+    };
+    let native = |landlock, warm| {
+        let (launcher, base) = (host.launcher.clone(), host.base.clone());
+        Native::new(launcher, base, hierarchy.clone(), landlock, warm)
+    };
+    let mut landlock = true;
+    let mut result = attempt(&native(true, 0), &host).await;
+    if is_landlock(&result) {
+        landlock = false;
+        checks.push(missing(
+            "landlock",
+            "not in this kernel".into(),
+            LANDLOCK_ADVICE,
+        ));
+        result = attempt(&native(false, 0), &host).await;
+    } else if result.is_ok() {
+        checks.push(ok("landlock", "in force".into()));
+    }
+    match result {
+        Ok(seen) => {
+            checks.extend(judge(&seen));
+            let grade = grade(&checks);
+            let usable = !matches!(grade, Grade::Refused { .. });
+            // What waits is a Python; without one nothing is made ahead.
+            let python = seen.lines().any(|line| line == "has python3");
+            let warm = if python { host.warm } else { 0 };
+            (
+                Probe { grade, checks },
+                usable.then(|| native(landlock, warm)),
+            )
+        }
+        Err(error) => {
+            checks.push(missing("sandbox", error.to_string(), advice(&error)));
+            (
+                Probe {
+                    grade: Grade::Refused {
+                        reason: error.to_string(),
+                    },
+                    checks,
+                },
+                None,
+            )
+        }
+    }
+}
+
+async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
+    let execution = Execution {
+        command: Command::Argv(vec!["/bin/sh".into(), "-c".into(), INSIDE.into()]),
+        ..Execution::default()
+    };
+    let job = Job {
+        execution,
+        limits: Limits::default(),
+        proxy: None,
+        host_id: host.host_id,
+        data: host.data.clone(),
+        usage: Usage {
+            bytes: 1,
+            entries: 1,
+        },
+        mounts: Vec::new(),
+    };
+    let report = native.collect(native.run(job).await?, Grade::Strict)?;
+    if report.outcome != Outcome::Exit(0) {
+        let reason = format!(
+            "the probe ended with {:?}: {}",
+            report.outcome, report.stderr.text
+        );
+        return Err(Error::Refused {
+            reason,
+            advice: "see above".into(),
+        });
+    }
+    Ok(report.stdout.text)
+}
+
+fn is_landlock(result: &Result<String, Error>) -> bool {
+    matches!(result, Err(Error::Launch(failure)) if failure.step == Step::Landlock)
+}
+
+fn judge(seen: &str) -> Vec<Check> {
+    let mut checks: Vec<Check> = EXPECTED
+        .iter()
+        .map(|(name, line)| {
+            if seen.lines().any(|seen| seen == *line) {
+                ok(name, (*line).into())
+            } else {
+                missing(name, format!("expected {line:?}"), "report this as a bug")
+            }
+        })
+        .collect();
+    let leaks: Vec<&str> = seen
+        .lines()
+        .filter(|line| line.starts_with("seen ") || line.starts_with("written "))
+        .collect();
+    checks.push(if leaks.is_empty() {
+        ok(
+            "host out of sight",
+            "no kernel knobs, nothing writable".into(),
+        )
+    } else {
+        missing(
+            "host out of sight",
+            leaks.join(", "),
+            "report this as a bug",
+        )
+    });
+    let has: Vec<&str> = seen
+        .lines()
+        .filter_map(|line| line.strip_prefix("has "))
+        .collect();
+    checks.push(ok("interpreters", has.join(", ")));
+    checks
+}
+
+/// Layers whose want can be accepted; any other is too little.
+const OPTIONAL: [&str; 2] = ["control groups", "landlock"];
+
+fn grade(checks: &[Check]) -> Grade {
+    let failed: Vec<&Check> = checks.iter().filter(|check| !check.ok).collect();
+    if let Some(check) = failed
+        .iter()
+        .find(|check| !OPTIONAL.contains(&check.name.as_str()))
+    {
+        return Grade::Refused {
+            reason: format!("{}: {}", check.name, check.detail),
+        };
+    }
+    if failed.is_empty() {
+        return Grade::Strict;
+    }
+    Grade::Reduced {
+        missing: failed.iter().map(|check| check.name.clone()).collect(),
+    }
+}
+
+fn ok(name: &str, detail: String) -> Check {
+    Check {
+        name: name.into(),
+        ok: true,
+        detail,
+        advice: None,
+    }
+}
+
+fn missing(name: &str, detail: String, advice: &str) -> Check {
+    Check {
+        name: name.into(),
+        ok: false,
+        detail,
+        advice: Some(advice.into()),
+    }
+}
+
+const CGROUP_ADVICE: &str = "delegate a control group with memory, pids and cpu to this user \
+    (systemd: Delegate=yes) and name it in the settings, or run as root";
+
+const LANDLOCK_ADVICE: &str = "boot a kernel of 5.13 or newer with lsm=landlock,...";
+
+fn advice(error: &Error) -> &'static str {
+    let Error::Launch(failure) = error else {
+        return "see the message";
+    };
+    match failure.step {
+        Step::UserNamespace | Step::Namespaces => {
+            "allow user namespaces: kernel.unprivileged_userns_clone=1, \
+             kernel.apparmor_restrict_unprivileged_userns=0 (or an AppArmor profile with \
+             userns), user.max_user_namespaces above 0; in a container its seccomp profile \
+             must allow them too; or use the docker backend"
+        }
+        Step::Proc => "in a container, do not mask /proc (systempaths=unconfined)",
+        Step::Data => "use a kernel of 5.11 or newer, with overlayfs in user namespaces",
+        Step::Root | Step::Mounts | Step::Tmp | Step::Pivot => "use a kernel of 5.12 or newer",
+        _ => "see the message",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_optional_layer_reduces_and_any_other_refuses() {
+        let good = ok("seccomp", String::new());
+        let cgroups = missing("control groups", String::new(), "");
+        let caps = missing("no capabilities", "x".into(), "");
+        assert_eq!(grade(std::slice::from_ref(&good)), Grade::Strict);
+        let reduced = Grade::Reduced {
+            missing: vec!["control groups".into()],
+        };
+        assert_eq!(grade(&[good.clone(), cgroups.clone()]), reduced);
+        assert!(matches!(
+            grade(&[good, cgroups, caps]),
+            Grade::Refused { .. }
+        ));
+    }
+}

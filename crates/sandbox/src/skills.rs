@@ -1,0 +1,76 @@
+//! Skills on disk: written once per digest, then shared read-only by every sandbox
+//! that names them.
+
+use crate::error::{During, Error};
+use crate::name;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A skill to be mounted at `/skills/NAME`.
+#[derive(Debug, Clone)]
+pub struct SkillFiles {
+    /// Its name.
+    pub name: String,
+    /// Digest of all its files; the same digest means the same files.
+    pub digest: String,
+    /// The files.
+    pub files: Vec<SkillFile>,
+}
+
+/// One file of a skill.
+#[derive(Debug, Clone)]
+pub struct SkillFile {
+    /// Path within the skill.
+    pub path: String,
+    /// Content.
+    pub bytes: Vec<u8>,
+    /// Whether it may be executed.
+    pub executable: bool,
+}
+
+/// Writes a skill, unless it is there, and returns its folder relative to `state`.
+pub(crate) fn materialise(state: &Path, skill: &SkillFiles) -> Result<String, Error> {
+    name::word("skill", &skill.name)?;
+    let relative = format!("skills/{}", name::word("digest", &skill.digest)?);
+    let place = state.join(&relative);
+    if place.is_dir() {
+        return Ok(relative);
+    }
+    // Whole or not at all: written beside, then given its name in one step.
+    let part = state
+        .join("skills")
+        .join(format!(".part-{}", crate::id::random()?));
+    let result = write_all(&part, skill).and_then(|()| match fs::rename(&part, &place) {
+        Err(_) if place.is_dir() => fs::remove_dir_all(&part).during(part.display()),
+        renamed => renamed.during(place.display()),
+    });
+    if result.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_dir_all(&part);
+    }
+    result.map(|()| relative)
+}
+
+fn write_all(folder: &Path, skill: &SkillFiles) -> Result<(), Error> {
+    make_folder(folder)?;
+    for file in &skill.files {
+        let names = name::split(&file.path)?;
+        let mut place = PathBuf::from(folder);
+        for (index, part) in names.iter().enumerate() {
+            if index > 0 && !place.is_dir() {
+                make_folder(&place)?;
+            }
+            place.push(part.to_string_lossy().as_ref());
+        }
+        fs::write(&place, &file.bytes).during(place.display())?;
+        let mode = if file.executable { 0o755 } else { 0o644 };
+        fs::set_permissions(&place, fs::Permissions::from_mode(mode)).during(place.display())?;
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> Result<(), Error> {
+    fs::create_dir(folder).during(folder.display())?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).during(folder.display())
+}

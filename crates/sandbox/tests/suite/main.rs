@@ -1,0 +1,18 @@
+//! The sandbox from outside: a server in a process of its own, as root and as an
+//! ordinary user, and programs inside it that try what they must not be able to do.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "test support stops at the first surprise, like the tests themselves"
+)]
+
+mod attacks;
+mod execution;
+mod lifecycle;
+mod limits;
+mod network;
+mod outputs;
+mod sessions;
+mod support;
+mod warmth;

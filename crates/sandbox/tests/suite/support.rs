@@ -1,0 +1,279 @@
+//! Starting the helper, which is a server in a nutshell, as root and as a user.
+
+use prowess_sandbox::{Error, Execution, Policy, Report, Sandbox, Settings};
+use serde_json::{Value, json};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The id of the ordinary user that tests run as when they are started by root.
+const USER: u32 = 65532;
+
+/// A variable of the server that no one inside may ever see.
+pub(crate) const SECRET: &str = "canary-7f3a9b";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Who {
+    Root,
+    User,
+}
+
+/// Everyone the tests can run as: both if started by root.
+pub(crate) fn everyone() -> Vec<Who> {
+    if rustix::process::getuid().is_root() {
+        vec![Who::Root, Who::User]
+    } else {
+        vec![Who::User]
+    }
+}
+
+/// A host with a sandbox folder of its own.
+pub(crate) struct Host {
+    pub(crate) who: Who,
+    folder: TempDir,
+    program: PathBuf,
+}
+
+impl Host {
+    pub(crate) fn new(who: Who) -> Self {
+        let folder = TempDir::new().unwrap();
+        // The build folder may be closed to the user; the copy is not.
+        let program = folder.path().join("helper");
+        fs::copy(env!("CARGO_BIN_EXE_prowess-sandbox-helper"), &program).unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let state = folder.path().join("sandbox");
+        fs::create_dir(&state).unwrap();
+        if who == Who::User && rustix::process::getuid().is_root() {
+            chown(&state, Some(USER), Some(USER)).unwrap();
+        }
+        Self {
+            who,
+            folder,
+            program,
+        }
+    }
+
+    /// The sandbox's folder on the host.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.folder.path().join("sandbox")
+    }
+
+    /// Starts the helper with a request, for tests that do more than wait for it.
+    pub(crate) fn start(&self, mut request: Value) -> Child {
+        let fields = request.as_object_mut().unwrap();
+        fields.insert("folder".into(), json!(self.state()));
+        // An ordinary user has no control groups here; tests of limits say so.
+        fields
+            .entry("allow_reduced")
+            .or_insert(json!(self.who == Who::User));
+        let mut command = Command::new(&self.program);
+        command
+            .env("SECRET", SECRET)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        if self.who == Who::User && rustix::process::getuid().is_root() {
+            command.uid(USER).gid(USER);
+        }
+        let mut child = command.spawn().unwrap();
+        child
+            .stdin
+            .take()
+            .unwrap()
+            .write_all(request.to_string().as_bytes())
+            .unwrap();
+        child
+    }
+
+    /// Runs the helper and returns its answer.
+    pub(crate) fn ask(&self, request: Value) -> Value {
+        let output = self.start(request).wait_with_output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+            panic!("{error}: {:?}", String::from_utf8_lossy(&output.stdout))
+        })
+    }
+
+    /// Runs commands in one new session and returns their reports.
+    pub(crate) fn run(&self, request: Value) -> Vec<Value> {
+        let answer = self.ask(request);
+        let Some(reports) = answer["reports"].as_array() else {
+            panic!("{answer}")
+        };
+        reports.clone()
+    }
+
+    /// Runs one command under the default limits.
+    pub(crate) fn one(&self, command: Value) -> Value {
+        self.run(json!({ "runs": [{ "command": command }] }))
+            .remove(0)
+    }
+}
+
+pub(crate) fn stdout(report: &Value) -> &str {
+    report["stdout"]["text"].as_str().unwrap()
+}
+
+pub(crate) fn stderr(report: &Value) -> &str {
+    report["stderr"]["text"].as_str().unwrap()
+}
+
+/// Values of kernel knobs that no sandbox may change.
+pub(crate) fn knobs() -> Vec<(PathBuf, String)> {
+    let names = [
+        "kernel/core_pattern",
+        "kernel/modprobe",
+        "kernel/hostname",
+        "kernel/domainname",
+        "kernel/sysrq",
+        "kernel/randomize_va_space",
+        "kernel/panic",
+        "kernel/panic_on_oops",
+        "kernel/perf_event_paranoid",
+        "kernel/dmesg_restrict",
+        "kernel/kptr_restrict",
+        "kernel/pid_max",
+        "kernel/threads-max",
+        "kernel/core_uses_pid",
+        "kernel/poweroff_cmd",
+        "fs/suid_dumpable",
+        "fs/protected_hardlinks",
+        "fs/protected_symlinks",
+        "fs/file-max",
+        "vm/overcommit_memory",
+        "vm/swappiness",
+        "vm/panic_on_oom",
+        "vm/mmap_min_addr",
+        "dev/tty/legacy_tiocsti",
+        "user/max_user_namespaces",
+        "net/ipv4/ip_forward",
+    ];
+    let read = |name: &str| {
+        let path = PathBuf::from("/proc/sys").join(name);
+        fs::read_to_string(&path).ok().map(|value| (path, value))
+    };
+    names.into_iter().filter_map(read).collect()
+}
+
+/// A control group made by root and given to the user. Removed when dropped.
+pub(crate) struct Delegated(String);
+
+impl Delegated {
+    /// `None` when not root, or where version 1 is not mounted.
+    pub(crate) fn to_user() -> Option<Self> {
+        let controllers =
+            ["memory", "pids", "cpu"].map(|name| PathBuf::from("/sys/fs/cgroup").join(name));
+        if !rustix::process::getuid().is_root() || !controllers.iter().all(|folder| folder.is_dir())
+        {
+            return None;
+        }
+        let name = format!("delegated-{}", std::process::id());
+        for folder in controllers {
+            fs::create_dir(folder.join(&name)).unwrap();
+            chown(folder.join(&name), Some(USER), Some(USER)).unwrap();
+        }
+        Some(Self(name))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Drop for Delegated {
+    fn drop(&mut self) {
+        for controller in ["memory", "pids", "cpu"] {
+            let _ = fs::remove_dir(
+                PathBuf::from("/sys/fs/cgroup")
+                    .join(controller)
+                    .join(&self.0),
+            );
+        }
+    }
+}
+
+/// A sandbox in the test's own process, with one session.
+pub(crate) struct Sandboxed {
+    pub(crate) sandbox: Sandbox,
+    pub(crate) session: String,
+    pub(crate) folder: std::sync::Arc<TempDir>,
+}
+
+pub(crate) const OWNER: &str = "someone";
+
+impl Sandboxed {
+    pub(crate) async fn open(change: impl FnOnce(&mut Settings)) -> Self {
+        let folder = std::sync::Arc::new(TempDir::new().unwrap());
+        Self::open_in(folder, change).await
+    }
+
+    pub(crate) async fn open_in(
+        folder: std::sync::Arc<TempDir>,
+        change: impl FnOnce(&mut Settings),
+    ) -> Self {
+        let mut settings = Settings::new(folder.path());
+        settings.launcher = env!("CARGO_BIN_EXE_prowess-sandbox-helper").into();
+        settings.allow_reduced = !rustix::process::getuid().is_root();
+        settings.warm = 0;
+        change(&mut settings);
+        let sandbox = Sandbox::open(settings).await.unwrap();
+        let session = sandbox
+            .create(OWNER, Policy::default(), Vec::new())
+            .await
+            .unwrap();
+        Self {
+            sandbox,
+            session,
+            folder,
+        }
+    }
+
+    /// A sandbox in the same folder, to which older sessions have expired.
+    pub(crate) async fn open_in_expiring(
+        folder: std::sync::Arc<TempDir>,
+        idle: u64,
+        life: u64,
+    ) -> Sandbox {
+        let mut settings = Settings::new(folder.path());
+        settings.launcher = env!("CARGO_BIN_EXE_prowess-sandbox-helper").into();
+        settings.allow_reduced = !rustix::process::getuid().is_root();
+        settings.warm = 0;
+        settings.session_idle = Duration::from_secs(idle);
+        settings.session_life = Duration::from_secs(life);
+        Sandbox::open(settings).await.unwrap()
+    }
+
+    /// The same sandbox with another session.
+    pub(crate) async fn another(&self) -> Self {
+        let session = self
+            .sandbox
+            .create(OWNER, Policy::default(), Vec::new())
+            .await
+            .unwrap();
+        Self {
+            sandbox: self.sandbox.clone(),
+            session,
+            folder: self.folder.clone(),
+        }
+    }
+
+    pub(crate) async fn exec(&self, execution: Execution) -> Result<Report, Error> {
+        self.sandbox.exec(OWNER, &self.session, execution).await
+    }
+
+    pub(crate) async fn try_bash(&self, line: &str) -> Result<Report, Error> {
+        let command = prowess_sandbox::Command::Bash(line.into());
+        self.exec(Execution {
+            command,
+            ..Execution::default()
+        })
+        .await
+    }
+
+    pub(crate) async fn bash(&self, line: &str) -> Report {
+        self.try_bash(line).await.unwrap()
+    }
+}
