@@ -8,5 +8,8 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // The sandbox starts this same binary again, to isolate itself and become the
+    // sandboxed command. Then this call does not return.
+    prowess_launcher::maybe_run();
     prowess::cli::main()
 }

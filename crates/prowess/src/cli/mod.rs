@@ -5,9 +5,11 @@
 //! once, here.
 
 mod completions;
+mod doctor;
 mod output;
 mod progress;
 mod reference;
+mod sandbox;
 mod skill;
 mod snippet;
 
@@ -28,6 +30,12 @@ pub enum Exit {
     Usage = 2,
     /// Something could not be read or written; the rest was still done.
     Unreadable = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
 }
 
 const EXIT_CODES: &str = "\
@@ -53,6 +61,11 @@ enum Command {
     /// Make, check, show, pack and scan skills
     #[command(subcommand)]
     Skill(skill::Command),
+    /// Run commands the way a model's code runs
+    #[command(subcommand)]
+    Sandbox(sandbox::Command),
+    /// Show what the sandbox can do on this machine
+    Doctor(doctor::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Validate a skill, as the reference validator does
@@ -87,30 +100,35 @@ fn wrong_usage(message: impl Into<String>) -> anyhow::Error {
 pub fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
     let ended = match reference::alias(&args) {
-        Some(alias) => reference::main(alias, args.get(1..).unwrap_or_default()),
+        Some(alias) => {
+            reference::main(alias, args.get(1..).unwrap_or_default()).map(ExitCode::from)
+        }
         None => run(Cli::parse_from(args).command),
     };
-    let exit = ended.unwrap_or_else(|error| {
+    ended.unwrap_or_else(|error| {
         if output::is_broken_pipe(&error) {
-            return Exit::Ok;
+            return Exit::Ok.into();
         }
         output::error(&format!("{error:#}"));
         match error.downcast_ref::<WrongUsage>() {
-            Some(_) => Exit::Usage,
-            None => Exit::Unreadable,
+            Some(_) => Exit::Usage.into(),
+            None => Exit::Unreadable.into(),
         }
-    });
-    ExitCode::from(exit as u8)
+    })
 }
 
-fn run(command: Command) -> anyhow::Result<Exit> {
-    match command {
+fn run(command: Command) -> anyhow::Result<ExitCode> {
+    let exit = match command {
+        // A sandboxed command's own exit code is passed on.
+        Command::Sandbox(command) => return sandbox::run(command),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Skill(command) => skill::run(command),
         Command::Completions(args) => completions::run(&args),
         Command::ReferenceValidate(args) => reference::validate("prowess", &args.paths),
         Command::ReadProperties(args) => reference::read_properties("prowess", &args.paths),
         Command::ToPrompt(args) => reference::to_prompt("prowess", &args.paths),
-    }
+    };
+    exit.map(ExitCode::from)
 }
 
 /// How results say who made them.

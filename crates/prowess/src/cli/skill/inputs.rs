@@ -56,7 +56,7 @@ impl Inputs {
 }
 
 /// Opens a path that must name exactly one skill.
-pub(super) fn open_one(path: &Path) -> anyhow::Result<Origin> {
+pub(crate) fn open_one(path: &Path) -> anyhow::Result<Origin> {
     let (mut origins, _) = open(path, &Bounds::default())?;
     match (origins.pop(), origins.len()) {
         (Some(origin), 0) => Ok(origin),

@@ -1,7 +1,7 @@
 //! `prowess skill …`: one file per verb.
 
 mod explain;
-mod inputs;
+pub(super) mod inputs;
 mod list;
 mod new;
 mod pack;
