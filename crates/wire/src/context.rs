@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::Dialect;
 use crate::drops::Dropped;
 use crate::names::Names;
 use crate::neutral::{Map, Request, ToolKind};
@@ -107,7 +108,10 @@ impl ReplyContext {
             created,
             include_usage: include_usage(request),
             freeform: freeform(request),
-            echo: Map::new(),
+            echo: match request.origin {
+                Dialect::Responses => crate::responses::echo(request),
+                _ => Map::new(),
+            },
         }
     }
 

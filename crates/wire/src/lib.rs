@@ -61,6 +61,7 @@
 mod anthropic;
 mod arguments;
 mod blocks;
+mod calls;
 mod chat;
 mod context;
 mod converse;
@@ -74,9 +75,11 @@ mod openai;
 mod plain;
 pub mod raw;
 mod render;
+mod responses;
 mod roads;
 mod sealed;
 pub mod sse;
+mod stop_cut;
 mod streams;
 
 pub use anthropic::tweaks;
@@ -95,6 +98,8 @@ pub enum Dialect {
     Messages,
     /// OpenAI Chat Completions.
     Chat,
+    /// OpenAI Responses.
+    Responses,
 }
 
 /// A dialect a client may speak to us.
@@ -104,6 +109,8 @@ pub enum Client {
     Messages,
     /// OpenAI Chat Completions.
     Chat,
+    /// OpenAI Responses.
+    Responses,
 }
 
 impl From<Client> for Dialect {
@@ -111,6 +118,7 @@ impl From<Client> for Dialect {
         match client {
             Client::Messages => Dialect::Messages,
             Client::Chat => Dialect::Chat,
+            Client::Responses => Dialect::Responses,
         }
     }
 }

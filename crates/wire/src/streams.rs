@@ -12,7 +12,9 @@ use crate::drops::Dropped;
 use crate::error::WireError;
 use crate::event_stream::{Frame, FrameDecoder};
 use crate::neutral::{ApiError, ErrorKind, StreamEvent};
+use crate::responses::{ResponsesReader, ResponsesWriter};
 use crate::sse::SseParser;
+use crate::stop_cut::StopCutter;
 use crate::{Client, Dialect};
 
 /// Reads an upstream's stream, cut anywhere, into neutral events.
@@ -23,6 +25,7 @@ use crate::{Client, Dialect};
 pub struct StreamReader {
     frames: Frames,
     events: Events,
+    stops: Option<StopCutter>,
     failed: bool,
 }
 
@@ -39,19 +42,26 @@ enum Frames {
 enum Events {
     Messages(MessagesReader),
     Chat(Box<ChatReader>),
+    Responses(Box<ResponsesReader>),
 }
 
 impl StreamReader {
     /// A reader of an upstream's stream.
     pub fn new(upstream: Dialect, context: ReadContext) -> Self {
+        let stops = StopCutter::new(&context.stop_sequences);
         let sse = || Frames::Sse(SseParser::default());
         let (frames, events) = match upstream {
             Dialect::Messages => (sse(), Events::Messages(MessagesReader::new(context))),
             Dialect::Chat => (sse(), Events::Chat(Box::new(ChatReader::new(context)))),
+            Dialect::Responses => {
+                let reader = ResponsesReader::new(context);
+                (sse(), Events::Responses(Box::new(reader)))
+            }
         };
         StreamReader {
             frames,
             events,
+            stops,
             failed: false,
         }
     }
@@ -61,6 +71,7 @@ impl StreamReader {
         StreamReader {
             frames: Frames::Invoke(FrameDecoder::default()),
             events: Events::Messages(MessagesReader::new(context)),
+            stops: None,
             failed: false,
         }
     }
@@ -93,7 +104,7 @@ impl StreamReader {
                 }
             }
         }
-        out
+        self.cut(out)
     }
 
     /// The bytes have ended: gives what is left, or the error that something is missing.
@@ -105,13 +116,14 @@ impl StreamReader {
             self.data(event.data.as_bytes(), &mut out);
         }
         if self.is_ended() {
-            return out;
+            return self.cut(out);
         }
         match &mut self.events {
             Events::Messages(_) => self.fail(ApiError::cut_short(), &mut out),
             Events::Chat(reader) => reader.finish(&mut out),
+            Events::Responses(reader) => reader.finish(&mut out),
         }
-        out
+        self.cut(out)
     }
 
     /// Whether the answer has ended, well or not; more bytes change nothing.
@@ -120,6 +132,7 @@ impl StreamReader {
             || match &self.events {
                 Events::Messages(reader) => reader.is_ended(),
                 Events::Chat(reader) => reader.is_ended(),
+                Events::Responses(reader) => reader.is_ended(),
             }
     }
 
@@ -130,6 +143,7 @@ impl StreamReader {
         let read = match &mut self.events {
             Events::Messages(reader) => reader.event(data, out),
             Events::Chat(reader) => reader.event(data, out),
+            Events::Responses(reader) => reader.event(data, out),
         };
         if let Err(error) = read {
             self.fail(error.to_upstream_error(), out);
@@ -145,6 +159,13 @@ impl StreamReader {
         match invoke_chunk(&frame.payload) {
             Ok(data) => self.data(&data, out),
             Err(error) => self.fail(error.to_upstream_error(), out),
+        }
+    }
+
+    fn cut(&mut self, events: Vec<StreamEvent>) -> Vec<StreamEvent> {
+        match &mut self.stops {
+            Some(cutter) => cutter.cut(events),
+            None => events,
         }
     }
 
@@ -191,6 +212,7 @@ pub struct StreamWriter(Writer);
 enum Writer {
     Messages(ReplyContext),
     Chat(Box<ChatWriter>),
+    Responses(Box<ResponsesWriter>),
 }
 
 impl StreamWriter {
@@ -199,6 +221,7 @@ impl StreamWriter {
         StreamWriter(match client {
             Client::Messages => Writer::Messages(context),
             Client::Chat => Writer::Chat(Box::new(ChatWriter::new(context))),
+            Client::Responses => Writer::Responses(Box::new(ResponsesWriter::new(context))),
         })
     }
 
@@ -207,6 +230,7 @@ impl StreamWriter {
         match &mut self.0 {
             Writer::Messages(context) => anthropic::write_event(event, context, out),
             Writer::Chat(writer) => writer.write(event, out),
+            Writer::Responses(writer) => writer.write(event, out),
         }
     }
 
@@ -215,6 +239,7 @@ impl StreamWriter {
         match &mut self.0 {
             Writer::Messages(_) => Vec::new(),
             Writer::Chat(writer) => writer.take_dropped(),
+            Writer::Responses(writer) => writer.take_dropped(),
         }
     }
 }
