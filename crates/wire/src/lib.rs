@@ -66,9 +66,11 @@ mod chat;
 mod context;
 mod converse;
 mod drops;
+mod effort;
 mod error;
 pub mod event_stream;
 mod fields;
+mod gemini;
 mod names;
 pub mod neutral;
 mod openai;
@@ -100,6 +102,10 @@ pub enum Dialect {
     Chat,
     /// OpenAI Responses.
     Responses,
+    /// Gemini generateContent.
+    Gemini,
+    /// Bedrock Converse.
+    Converse,
 }
 
 /// A dialect a client may speak to us.

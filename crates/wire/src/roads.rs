@@ -8,7 +8,7 @@ use crate::error::WireError;
 use crate::fields::parse;
 use crate::neutral::{ApiError, ErrorKind, Request, Response};
 use crate::stop_cut::cut_response;
-use crate::{Client, Dialect, anthropic, chat, openai, responses};
+use crate::{Client, Dialect, anthropic, chat, converse, gemini, openai, responses};
 
 /// Reads a client's request.
 pub fn read_request(client: Client, body: &[u8]) -> Result<Request, WireError> {
@@ -30,6 +30,8 @@ pub fn write_request(
         Dialect::Messages => anthropic::write_request(request, options),
         Dialect::Chat => chat::write_request(request, options),
         Dialect::Responses => responses::write_request(request, options),
+        Dialect::Gemini => gemini::write_request(request, options),
+        Dialect::Converse => converse::write_request(request, options),
     }
 }
 
@@ -44,6 +46,8 @@ pub fn read_response(
         Dialect::Messages => anthropic::read_response(body, context),
         Dialect::Chat => chat::read_response(body, context),
         Dialect::Responses => responses::read_response(body, context),
+        Dialect::Gemini => gemini::read_response(body, context),
+        Dialect::Converse => converse::read_response(body, context),
     }?;
     cut_response(&mut response, &context.stop_sequences);
     Ok(response)
@@ -68,6 +72,8 @@ pub fn read_error(upstream: Dialect, status: u16, body: &[u8]) -> ApiError {
     let read = match upstream {
         Dialect::Messages => anthropic::read_error(status, body),
         Dialect::Chat | Dialect::Responses => openai::read_error(status, body),
+        Dialect::Gemini => gemini::read_error(status, body),
+        Dialect::Converse => converse::read_error(status, body),
     };
     read.unwrap_or_else(|| {
         let text = String::from_utf8_lossy(body);

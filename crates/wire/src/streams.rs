@@ -8,9 +8,11 @@ use serde_json::Value;
 use crate::anthropic::{self, MessagesReader};
 use crate::chat::{ChatReader, ChatWriter};
 use crate::context::{ReadContext, ReplyContext};
+use crate::converse::ConverseReader;
 use crate::drops::Dropped;
 use crate::error::WireError;
 use crate::event_stream::{Frame, FrameDecoder};
+use crate::gemini::GeminiReader;
 use crate::neutral::{ApiError, ErrorKind, StreamEvent};
 use crate::responses::{ResponsesReader, ResponsesWriter};
 use crate::sse::SseParser;
@@ -33,8 +35,8 @@ pub struct StreamReader {
 #[derive(Debug)]
 enum Frames {
     Sse(SseParser),
-    /// Bedrock's frames around Anthropic's events.
-    Invoke(FrameDecoder),
+    /// Bedrock's frames.
+    Aws(FrameDecoder),
 }
 
 /// What the events mean.
@@ -43,6 +45,8 @@ enum Events {
     Messages(MessagesReader),
     Chat(Box<ChatReader>),
     Responses(Box<ResponsesReader>),
+    Gemini(Box<GeminiReader>),
+    Converse(Box<ConverseReader>),
 }
 
 impl StreamReader {
@@ -57,6 +61,12 @@ impl StreamReader {
                 let reader = ResponsesReader::new(context);
                 (sse(), Events::Responses(Box::new(reader)))
             }
+            Dialect::Gemini => (sse(), Events::Gemini(Box::new(GeminiReader::new(context)))),
+            Dialect::Converse => {
+                let reader = ConverseReader::new(context);
+                let frames = Frames::Aws(FrameDecoder::default());
+                (frames, Events::Converse(Box::new(reader)))
+            }
         };
         StreamReader {
             frames,
@@ -69,7 +79,7 @@ impl StreamReader {
     /// A reader of Bedrock's InvokeModelWithResponseStream: Messages events in frames.
     pub fn bedrock_invoke(context: ReadContext) -> Self {
         StreamReader {
-            frames: Frames::Invoke(FrameDecoder::default()),
+            frames: Frames::Aws(FrameDecoder::default()),
             events: Events::Messages(MessagesReader::new(context)),
             stops: None,
             failed: false,
@@ -93,7 +103,7 @@ impl StreamReader {
                     self.fail(broken(error.code(), &error), &mut out);
                 }
             }
-            Frames::Invoke(decoder) => {
+            Frames::Aws(decoder) => {
                 let mut frames = Vec::new();
                 let decoded = decoder.push(bytes, &mut frames);
                 for frame in frames {
@@ -122,6 +132,8 @@ impl StreamReader {
             Events::Messages(_) => self.fail(ApiError::cut_short(), &mut out),
             Events::Chat(reader) => reader.finish(&mut out),
             Events::Responses(reader) => reader.finish(&mut out),
+            Events::Gemini(reader) => reader.finish(&mut out),
+            Events::Converse(reader) => reader.finish(&mut out),
         }
         self.cut(out)
     }
@@ -133,6 +145,8 @@ impl StreamReader {
                 Events::Messages(reader) => reader.is_ended(),
                 Events::Chat(reader) => reader.is_ended(),
                 Events::Responses(reader) => reader.is_ended(),
+                Events::Gemini(reader) => reader.is_ended(),
+                Events::Converse(reader) => reader.is_ended(),
             }
     }
 
@@ -144,14 +158,26 @@ impl StreamReader {
             Events::Messages(reader) => reader.event(data, out),
             Events::Chat(reader) => reader.event(data, out),
             Events::Responses(reader) => reader.event(data, out),
+            Events::Gemini(reader) => reader.event(data, out),
+            // Converse has no events outside frames.
+            Events::Converse(_) => Ok(()),
         };
         if let Err(error) = read {
             self.fail(error.to_upstream_error(), out);
         }
     }
 
-    /// Bedrock's frame holds base64 of one event, or an exception.
+    /// A frame is an event of Converse's, or holds base64 of one of Anthropic's.
     fn frame(&mut self, frame: &Frame, out: &mut Vec<StreamEvent>) {
+        if self.is_ended() {
+            return;
+        }
+        if let Events::Converse(reader) = &mut self.events {
+            if let Err(error) = reader.frame(frame, out) {
+                self.fail(error.to_upstream_error(), out);
+            }
+            return;
+        }
         if let Some(error) = crate::converse::read_exception(frame) {
             self.fail(error, out);
             return;
