@@ -33,7 +33,7 @@ enum Open {
     /// A free-form call, whose text is known only when its JSON is whole.
     Freeform(String),
     /// A thought, kept to be told again with its signature.
-    Thought(Block),
+    Thought(Box<Block>),
 }
 
 impl ChatWriter {
@@ -84,7 +84,7 @@ impl ChatWriter {
         match &block.content {
             Content::Text(text) if text.is_empty() => {}
             Content::Text(text) => self.chunk(json!({"content": text}), None, out),
-            Content::Thinking { .. } => self.open = Open::Thought(block.clone()),
+            Content::Thinking { .. } => self.open = Open::Thought(Box::new(block.clone())),
             Content::RedactedThinking { .. } => {
                 let delta = json!({"thinking_blocks": [block_to_client(block)]});
                 self.chunk(delta, None, out);

@@ -11,7 +11,7 @@ use crate::context::{Outgoing, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM, put};
-use crate::neutral::{Block, Content, Map, Message, Request, Role, Turn, turns, unroll};
+use crate::neutral::{Block, Content, Map, Message, Request, Role, Turn, push_turn, turns, unroll};
 use crate::plain::system_texts;
 
 pub(crate) fn write_request(
@@ -84,9 +84,7 @@ fn write_contents(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, Wi
             Role::Assistant => "model",
             Role::User | Role::System => "user",
         };
-        if !parts.is_empty() {
-            out.push(json!({"role": role, "parts": parts}));
-        }
+        push_turn(&mut out, role, "parts", parts);
     }
     Ok(out)
 }

@@ -87,7 +87,7 @@ pub struct ApiError {
     /// The field of the request at fault.
     pub param: Option<String>,
     /// More, for machines; an object.
-    pub details: Option<Value>,
+    pub details: Option<Box<Value>>,
     /// The id of the request.
     pub request_id: Option<String>,
 }
