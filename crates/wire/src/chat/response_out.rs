@@ -56,9 +56,9 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
             _ => drops.add(Path::Root.key("content").index(i), UNSAYABLE),
         }
     }
-    let refusal = refusal_of(response).filter(|refusal| *refusal == text);
+    let refusal = explanation(response.stop_details.as_ref());
     let mut message = Map::from_iter([("role".to_owned(), "assistant".into())]);
-    let content = (!text.is_empty() && refusal.is_none()).then(|| text.clone());
+    let content = (!text.is_empty() && refusal != Some(text.as_str())).then(|| text.clone());
     message.insert("content".to_owned(), content.into());
     message.insert("refusal".to_owned(), refusal.into());
     if !thoughts.is_empty() {
@@ -75,9 +75,9 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
 
 pub(super) const UNSAYABLE: &str = "Chat Completions has no such block";
 
-fn refusal_of(response: &Response) -> Option<&str> {
-    let details = response.stop_details.as_ref()?;
-    details.get("explanation")?.as_str()
+/// Why a model or a filter declined.
+pub(crate) fn explanation(details: Option<&Value>) -> Option<&str> {
+    details?.get("explanation")?.as_str()
 }
 
 fn write_call(id: &str, name: &str, input: &Value, context: &ReplyContext) -> Value {

@@ -9,8 +9,11 @@ use crate::calls::{Calls, Fragment};
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Block, Content, ErrorKind, StreamEvent, Usage, refusal_details};
+use crate::neutral::{ApiError, Block, Content, StreamEvent, Usage, refusal_details};
 use crate::openai::{read_error_value, read_usage};
+
+/// The most text that may come between fragments of a call.
+const MAX_LATE_TEXT: usize = 1 << 20;
 
 /// Reads the chunks of one stream.
 #[derive(Debug)]
@@ -143,7 +146,7 @@ impl ChatReader {
                 .calls
                 .push(fragment, &mut self.blocks, &self.context, out);
             if let Err(why) = told {
-                self.fail(nonsense(why), out);
+                self.fail(ApiError::nonsense(why), out);
                 break;
             }
         }
@@ -186,7 +189,7 @@ impl ChatReader {
         if matches!(self.blocks.open(), Open::Call(_))
             && let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out)
         {
-            self.fail(nonsense(why), out);
+            self.fail(ApiError::nonsense(why), out);
         }
     }
 
@@ -197,6 +200,9 @@ impl ChatReader {
         if matches!(self.blocks.open(), Open::Call(_)) {
             if !self.late_text.is_empty() || !self.calls.all_complete() {
                 self.late_text.push_str(&text);
+                if self.late_text.len() > MAX_LATE_TEXT {
+                    self.fail(ApiError::nonsense("a tool call never ends"), out);
+                }
                 return;
             }
             self.end_calls(out);
@@ -213,7 +219,7 @@ impl ChatReader {
             return;
         }
         if let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out) {
-            self.fail(nonsense(why), out);
+            self.fail(ApiError::nonsense(why), out);
             return;
         }
         if !self.late_text.is_empty() {
@@ -238,17 +244,6 @@ impl ChatReader {
             self.ended = true;
             out.push(StreamEvent::Error(error));
         }
-    }
-}
-
-pub(crate) fn nonsense(why: &str) -> ApiError {
-    ApiError {
-        status: 502,
-        code: Some("upstream-stream-malformed".to_owned()),
-        ..ApiError::new(
-            ErrorKind::Api,
-            format!("the upstream's stream makes no sense: {why}"),
-        )
     }
 }
 

@@ -106,6 +106,18 @@ impl ApiError {
         }
     }
 
+    /// A stream of an upstream that contradicts itself.
+    pub(crate) fn nonsense(why: &str) -> Self {
+        ApiError {
+            status: 502,
+            code: Some("upstream-stream-malformed".to_owned()),
+            ..ApiError::new(
+                ErrorKind::Api,
+                format!("the upstream's stream makes no sense: {why}"),
+            )
+        }
+    }
+
     /// An answer of an upstream that stopped in the middle.
     pub(crate) fn cut_short() -> Self {
         ApiError {

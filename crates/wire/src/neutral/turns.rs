@@ -38,11 +38,13 @@ pub(crate) fn tagged_system(text: &str) -> String {
     format!("<system>\n{text}\n</system>")
 }
 
-/// Adds a written turn. One that came out empty is left out, and those around it are
-/// then one turn.
+/// Adds a written turn. The model's turn that came out empty is left out, and those
+/// around it are then one turn; the user's must be there, and says that it is blank.
 pub(crate) fn push_turn(out: &mut Vec<Value>, role: &str, key: &str, mut content: Vec<Value>) {
-    if content.is_empty() {
-        return;
+    match (content.is_empty(), role) {
+        (true, "user") => content.push(json!({"text": "(blank)"})),
+        (true, _) => return,
+        (false, _) => {}
     }
     let last = out
         .last_mut()

@@ -2,6 +2,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::indexing_slicing,
     dead_code,
     reason = "helpers of tests, and not every test file uses all of them"
 )]
