@@ -3,13 +3,15 @@
 
 mod support;
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use prowess_wire::neutral::{Collector, replay};
 use prowess_wire::tweaks::Host;
 use prowess_wire::{Dialect, StreamReader};
 use support::{UPSTREAMS, assert_well_formed, context, events, file, folder, wire_bytes};
 
-fn all_streams() -> Vec<(Dialect, Vec<u8>)> {
+static STREAMS: LazyLock<Vec<(Dialect, Vec<u8>)>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for (dialect, name) in UPSTREAMS {
         for (_, fixture) in folder(&format!("streams/{name}")) {
@@ -17,33 +19,33 @@ fn all_streams() -> Vec<(Dialect, Vec<u8>)> {
         }
     }
     all
-}
+});
 
 #[test]
 fn a_stream_that_comes_byte_by_byte_means_the_same() {
-    for (dialect, bytes) in all_streams() {
+    for (dialect, bytes) in STREAMS.iter() {
         let every: Vec<usize> = (0..bytes.len()).collect();
         assert_eq!(
             events(dialect, &bytes, &every),
-            events(dialect, &bytes, &[])
+            events(*dialect, bytes, &[])
         );
     }
 }
 
 #[test]
 fn a_stream_that_ends_early_anywhere_ends_with_an_error_or_its_end() {
-    for (dialect, bytes) in all_streams() {
+    for (dialect, bytes) in STREAMS.iter() {
         for end in 0..bytes.len() {
-            assert_well_formed(&events(dialect, &bytes[..end], &[]));
+            assert_well_formed(&events(*dialect, &bytes[..end], &[]));
         }
     }
 }
 
 #[test]
 fn a_collected_stream_replayed_and_collected_again_is_the_same_answer() {
-    for (dialect, bytes) in all_streams() {
-        let mut collector = Collector::new(dialect);
-        let told: Result<Vec<()>, _> = events(dialect, &bytes, &[])
+    for (dialect, bytes) in STREAMS.iter() {
+        let mut collector = Collector::new(*dialect);
+        let told: Result<Vec<()>, _> = events(*dialect, bytes, &[])
             .into_iter()
             .map(|event| collector.push(event))
             .collect();
@@ -51,7 +53,7 @@ fn a_collected_stream_replayed_and_collected_again_is_the_same_answer() {
             continue;
         }
         let whole = collector.finish().unwrap();
-        let mut again = Collector::new(dialect);
+        let mut again = Collector::new(*dialect);
         for event in replay(whole.clone()) {
             again.push(event).unwrap();
         }
@@ -91,8 +93,7 @@ proptest! {
         which in any::<prop::sample::Index>(),
         cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..8),
     ) {
-        let all = all_streams();
-        let (dialect, bytes) = which.get(&all);
+        let (dialect, bytes) = which.get(&STREAMS);
         let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
         cuts.sort_unstable();
         prop_assert_eq!(events(*dialect, bytes, &cuts), events(*dialect, bytes, &[]));
@@ -113,8 +114,7 @@ proptest! {
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),
     ) {
-        let all = all_streams();
-        let (dialect, bytes) = which.get(&all);
+        let (dialect, bytes) = which.get(&STREAMS);
         let mut bytes = bytes.clone();
         let at = at.index(bytes.len());
         bytes[at] = byte;

@@ -11,6 +11,7 @@ mod request_in;
 mod request_out;
 mod response_in;
 mod response_out;
+mod said;
 mod stream_in;
 mod stream_out;
 mod tools;

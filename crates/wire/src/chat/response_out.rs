@@ -43,8 +43,12 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     let mut blocks = Vec::new();
     let mut calls = Vec::new();
     for (i, block) in response.content.iter().enumerate() {
+        let path = Path::Root.key("content");
         match &block.content {
-            Content::Text(more) => text.push_str(more),
+            Content::Text(more) => {
+                text.push_str(more);
+                drops.rest(&path.index(i), &block.rest);
+            }
             Content::Thinking { thinking, .. } => {
                 thoughts.push_str(thinking);
                 blocks.push(block_to_client(block));
@@ -53,7 +57,7 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
             Content::ToolUse { id, name, input } => {
                 calls.push(write_call(id, name, input, context))
             }
-            _ => drops.add(Path::Root.key("content").index(i), UNSAYABLE),
+            _ => drops.add(path.index(i), UNSAYABLE),
         }
     }
     let refusal = explanation(response.stop_details.as_ref());

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::USAGE;
 use super::response_in::stop_reason;
+use super::said::{Said, read_said};
 use crate::blocks::{Blocks, Open};
 use crate::calls::{Calls, Fragment};
 use crate::context::ReadContext;
@@ -119,7 +120,9 @@ impl ChatReader {
             let path = path.key("delta");
             self.delta(Fields::of(delta, &path)?, out)?;
         }
-        if let Some(reason) = choice.opt_string("finish_reason")? {
+        // Some servers write an empty reason as long as there is none.
+        let reason = choice.opt_string("finish_reason")?;
+        if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(reason);
         }
         Ok(())
@@ -131,8 +134,15 @@ impl ChatReader {
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.thoughts(&mut delta, out)?;
-        if let Some(text) = delta.opt_string("content")? {
-            self.text(text, out);
+        let path = delta.path().key("content");
+        for said in read_said(delta.take("content"), &path)? {
+            match said {
+                Said::Text(text) => self.text(text, out),
+                Said::Thought(text) => {
+                    self.end_calls(out);
+                    self.blocks.thinking(text, out);
+                }
+            }
         }
         if let Some(refusal) = delta.opt_string("refusal")? {
             self.refusal.push_str(&refusal);

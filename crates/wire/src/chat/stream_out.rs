@@ -65,7 +65,7 @@ impl ChatWriter {
                 self.chunk(json!({"role": "assistant", "content": ""}), None, out);
             }
             StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
-            StreamEvent::BlockDelta { delta, .. } => self.delta(delta, out),
+            StreamEvent::BlockDelta { index, delta } => self.delta(*index, delta, out),
             StreamEvent::BlockStop { .. } => self.stop(out),
             StreamEvent::MessageDelta {
                 stop_reason,
@@ -120,7 +120,7 @@ impl ChatWriter {
         }
     }
 
-    fn delta(&mut self, delta: &Delta, out: &mut Vec<u8>) {
+    fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>) {
         match (delta, &mut self.open) {
             (Delta::Text(text), _) => {
                 self.said = true;
@@ -142,6 +142,10 @@ impl ChatWriter {
                 *told |= !json.is_empty();
                 self.delta_of_call(json, out);
             }
+            (Delta::Other(_), _) => self.drops.add(
+                Path::Root.key("content").index(index).key("delta"),
+                UNSAYABLE,
+            ),
             // The deltas of a block that was noted when it began.
             _ => {}
         }

@@ -20,7 +20,10 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     for (i, block) in response.content.iter().enumerate() {
         let item = write_item(block, &item_id(block, &id, output.len()), context, refusal);
         match item {
-            Some(item) => output.push(item),
+            Some(item) => {
+                note_rest(block, i, &mut drops);
+                output.push(item);
+            }
             None => drops.add(Path::Root.key("content").index(i), UNSAYABLE),
         }
     }
@@ -66,6 +69,15 @@ pub(super) fn head(id: &str, model: &str, context: &ReplyContext) -> Map {
     map.extend(context.echo.clone());
     map.insert("usage".to_owned(), Value::Null);
     map
+}
+
+/// Anthropic's citations are of another kind than OpenAI's annotations.
+fn note_rest(block: &Block, i: usize, drops: &mut Drops) {
+    if let Content::Text(_) = block.content {
+        let mut rest = block.rest.clone();
+        rest.shift_remove("annotations");
+        drops.rest(&Path::Root.key("content").index(i), &rest);
+    }
 }
 
 /// A message that says nothing but why the model declined.

@@ -58,7 +58,11 @@ impl ResponsesWriter {
                 self.tell("response.in_progress", json!({"response": response}), out);
             }
             StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
-            StreamEvent::BlockDelta { delta, .. } => {
+            StreamEvent::BlockDelta { index, delta } => {
+                if let Delta::Other(_) = delta {
+                    let path = Path::Root.key("content");
+                    self.drops.add(path.index(*index).key("delta"), UNSAYABLE);
+                }
                 self.said |= matches!(delta, Delta::Text(_));
                 let told = self.item.as_mut().map(|item| item.grow(delta));
                 self.tell_item(told.unwrap_or_default(), out);
