@@ -26,7 +26,7 @@ fn a_stream_that_comes_byte_by_byte_means_the_same() {
     for (dialect, bytes) in STREAMS.iter() {
         let every: Vec<usize> = (0..bytes.len()).collect();
         assert_eq!(
-            events(dialect, &bytes, &every),
+            events(*dialect, bytes, &every),
             events(*dialect, bytes, &[])
         );
     }
