@@ -156,8 +156,16 @@ fn read_thoughts(fields: &mut Fields<'_>) -> Result<Vec<Block>, WireError> {
     blocks
         .into_iter()
         .enumerate()
-        .map(|(i, block)| anthropic::read_block(block, &path.index(i)))
+        .map(|(i, block)| read_thought(block, &path.index(i)))
         .collect()
+}
+
+/// A whole thought; its place in a stream's list says nothing any more.
+pub(super) fn read_thought(mut block: Value, path: &Path<'_>) -> Result<Block, WireError> {
+    if let Some(map) = block.as_object_mut() {
+        map.shift_remove("index");
+    }
+    anthropic::read_block(block, path)
 }
 
 pub(super) fn read_call(value: Value, path: &Path<'_>) -> Result<Block, WireError> {

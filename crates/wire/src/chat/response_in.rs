@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use super::USAGE;
-use super::message_in::read_call;
+use super::message_in::{read_call, read_thought};
 use super::said::{Said, read_said};
 use crate::Dialect;
-use crate::anthropic;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path};
@@ -96,9 +95,7 @@ fn read_thoughts(fields: &mut Fields<'_>, response: &mut Response) -> Result<(),
         return Ok(());
     }
     for (i, block) in blocks.into_iter().enumerate() {
-        response
-            .content
-            .push(anthropic::read_block(block, &path.index(i))?);
+        response.content.push(read_thought(block, &path.index(i))?);
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
 use crate::fields::put;
 use crate::neutral::{Content, Map, Response, StopReason};
-use crate::openai::write_usage;
+use crate::openai::{explanation, write_usage};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
     let mut drops = Drops::default();
@@ -20,7 +20,10 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     if own {
         message.extend(response.message_rest.clone());
     }
-    let reason = finish_reason(response.stop_reason.as_ref());
+    // A refusal told as one is a whole answer; a filter that cuts in is not.
+    let told = message.get("content") == Some(&Value::Null)
+        && message.get("refusal").is_some_and(Value::is_string);
+    let reason = finish_reason(response.stop_reason.as_ref(), told);
     let mut body = Map::new();
     let id = context.id_for(&response.id, "chatcmpl-");
     body.insert("id".to_owned(), id.into());
@@ -79,11 +82,6 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
 
 pub(super) const UNSAYABLE: &str = "Chat Completions has no such block";
 
-/// Why a model or a filter declined.
-pub(crate) fn explanation(details: Option<&Value>) -> Option<&str> {
-    details?.get("explanation")?.as_str()
-}
-
 fn write_call(id: &str, name: &str, input: &Value, context: &ReplyContext) -> Value {
     if context.freeform.iter().any(|known| known == name) {
         let text = freeform_text(input);
@@ -100,8 +98,9 @@ pub(crate) fn freeform_text(input: &Value) -> String {
 }
 
 /// Chat has no word for a paused turn or a full context: the answer is cut short.
-pub(super) fn finish_reason(reason: Option<&StopReason>) -> &'static str {
+pub(super) fn finish_reason(reason: Option<&StopReason>, refusal_told: bool) -> &'static str {
     match reason {
+        Some(StopReason::Refusal) if refusal_told => "stop",
         Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => "length",
         Some(StopReason::ToolUse) => "tool_calls",
         Some(StopReason::Refusal) => "content_filter",

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::USAGE;
-use super::response_out::{UNSAYABLE, explanation, finish_reason, freeform_text};
+use super::response_out::{UNSAYABLE, finish_reason, freeform_text};
 use crate::anthropic::block_to_client;
 use crate::arguments;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
 use crate::neutral::{Block, Content, Delta, StreamEvent, Usage};
-use crate::openai::{render_error, write_usage};
+use crate::openai::{Spoken, explanation, render_error, write_usage};
 use crate::sse::{write_json, write_text};
 
 /// Writes the chunks of one stream.
@@ -20,8 +20,9 @@ pub(crate) struct ChatWriter {
     id: String,
     model: String,
     calls: usize,
-    /// Whether any text was told.
-    said: bool,
+    spoken: Spoken,
+    /// How many thoughts were told whole.
+    thoughts: usize,
     open: Open,
     drops: Drops,
 }
@@ -46,7 +47,8 @@ impl ChatWriter {
             id: String::new(),
             model: String::new(),
             calls: 0,
-            said: false,
+            spoken: Spoken::default(),
+            thoughts: 0,
             open: Open::Plain,
             drops: Drops::default(),
         }
@@ -74,10 +76,12 @@ impl ChatWriter {
                 usage,
                 ..
             } => {
-                if let (false, Some(why)) = (self.said, explanation(stop_details.as_ref())) {
+                let refusal = explanation(stop_details.as_ref());
+                if let (true, Some(why)) = (self.spoken.is_empty(), refusal) {
                     self.chunk(json!({"refusal": why}), None, out);
                 }
-                let reason = finish_reason(stop_reason.as_ref());
+                let told = refusal.is_some_and(|why| self.spoken.allows(why));
+                let reason = finish_reason(stop_reason.as_ref(), told);
                 self.last(reason, container.as_ref(), usage, out);
             }
             StreamEvent::MessageStop => write_text(out, "", "[DONE]"),
@@ -94,8 +98,7 @@ impl ChatWriter {
             Content::Text(text) => self.chunk(json!({"content": text}), None, out),
             Content::Thinking { .. } => self.open = Open::Thought(Box::new(block.clone())),
             Content::RedactedThinking { .. } => {
-                let delta = json!({"thinking_blocks": [block_to_client(block)]});
-                self.chunk(delta, None, out);
+                self.thought(block, out);
             }
             Content::ToolUse { id, name, input } => {
                 let freeform = self.context.freeform.contains(name);
@@ -123,7 +126,7 @@ impl ChatWriter {
     fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>) {
         match (delta, &mut self.open) {
             (Delta::Text(text), _) => {
-                self.said = true;
+                self.spoken.push(text);
                 self.chunk(json!({"content": text}), None, out);
             }
             (Delta::Thinking(text), Open::Thought(block)) => {
@@ -151,6 +154,16 @@ impl ChatWriter {
         }
     }
 
+    /// A whole thought, for the client to bring back. SDKs add up lists by `index`.
+    fn thought(&mut self, block: &Block, out: &mut Vec<u8>) {
+        let mut thought = block_to_client(block);
+        if let Some(map) = thought.as_object_mut() {
+            map.insert("index".to_owned(), self.thoughts.into());
+        }
+        self.thoughts += 1;
+        self.chunk(json!({"thinking_blocks": [thought]}), None, out);
+    }
+
     fn delta_of_call(&self, json: &str, out: &mut Vec<u8>) {
         let index = self.calls.saturating_sub(1);
         let call = json!({"index": index, "function": {"arguments": json}});
@@ -165,8 +178,7 @@ impl ChatWriter {
             Open::Thought(block) => {
                 let signed = matches!(&block.content, Content::Thinking { signature, .. } if !signature.is_empty());
                 if signed {
-                    let delta = json!({"thinking_blocks": [block_to_client(&block)]});
-                    self.chunk(delta, None, out);
+                    self.thought(&block, out);
                 }
             }
             Open::Freeform(json) => {

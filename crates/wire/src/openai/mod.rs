@@ -3,11 +3,13 @@
 mod cache;
 mod effort;
 mod error;
+mod refusal;
 mod usage;
 
 pub(crate) use cache::{read_breakpoint, write_breakpoint};
 pub(crate) use effort::effort_of;
 pub(crate) use error::{read_error, read_error_value, render_error};
+pub(crate) use refusal::{Spoken, explanation};
 pub(crate) use usage::{Names, read_usage, write_usage};
 
 /// Request fields both dialects have under the same name.

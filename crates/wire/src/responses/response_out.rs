@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::{USAGE, sealed, shell};
 use crate::Dialect;
 use crate::arguments;
-use crate::chat::{explanation, freeform_text};
+use crate::chat::freeform_text;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
 use crate::neutral::{Block, Content, Map, Response, StopReason, Usage};
-use crate::openai::write_usage;
+use crate::openai::{explanation, write_usage};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
     let mut drops = Drops::default();

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::response_out::{UNSAYABLE, head, item_id, refusal_item, status, usage, write_item};
 use super::stream_item::{Item, Told};
-use crate::chat::explanation;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
 use crate::neutral::{ApiError, Block, Delta, ErrorKind, Map, StreamEvent};
+use crate::openai::{Spoken, explanation};
 use crate::sse::write_json;
 
 /// Writes the events of one stream. Keeps the items told so far: the last event
@@ -19,8 +19,7 @@ pub(crate) struct ResponsesWriter {
     id: String,
     model: String,
     sequence: u64,
-    /// Whether any text was told.
-    said: bool,
+    spoken: Spoken,
     item: Option<Item>,
     output: Vec<Value>,
     /// The response as the last event tells it.
@@ -35,7 +34,7 @@ impl ResponsesWriter {
             id: String::new(),
             model: String::new(),
             sequence: 0,
-            said: false,
+            spoken: Spoken::default(),
             item: None,
             output: Vec::new(),
             last: None,
@@ -63,7 +62,9 @@ impl ResponsesWriter {
                     let path = Path::Root.key("content");
                     self.drops.add(path.index(*index).key("delta"), UNSAYABLE);
                 }
-                self.said |= matches!(delta, Delta::Text(_));
+                if let Delta::Text(text) = delta {
+                    self.spoken.push(text);
+                }
                 let told = self.item.as_mut().map(|item| item.grow(delta));
                 self.tell_item(told.unwrap_or_default(), out);
             }
@@ -117,11 +118,12 @@ impl ResponsesWriter {
             ..
         } = event
         {
-            let refusal = explanation(stop_details.as_ref()).filter(|_| !self.said);
-            if let Some(why) = refusal {
+            let refusal = explanation(stop_details.as_ref());
+            if let (true, Some(why)) = (self.spoken.is_empty(), refusal) {
                 self.refuse(why, out);
             }
-            let (status, details) = status(stop_reason.as_ref(), refusal.is_some());
+            let told = refusal.is_some_and(|why| self.spoken.allows(why));
+            let (status, details) = status(stop_reason.as_ref(), told);
             response.insert("status".to_owned(), status.into());
             response.insert("incomplete_details".to_owned(), details);
             response.insert("usage".to_owned(), usage(cost));
