@@ -1,0 +1,198 @@
+//! A Messages stream, read: from server-sent events, or from the JSON events inside
+//! Bedrock's frames.
+
+use serde_json::Value;
+
+use super::block_in::read_block;
+use super::error::read_error_value;
+use super::response_in::original_name;
+use super::usage::read_usage;
+use crate::context::ReadContext;
+use crate::error::WireError;
+use crate::fields::{Fields, Path, parse};
+use crate::neutral::{ApiError, Block, Content, Delta, StopReason, StreamEvent, Usage};
+
+/// Reads the events of one Messages stream. Compatible servers number their blocks in
+/// many ways; they are numbered anew here.
+#[derive(Debug)]
+pub(crate) struct MessagesReader {
+    context: ReadContext,
+    usage: Usage,
+    started: bool,
+    ended: bool,
+    /// The upstream's number of the open block.
+    open: Option<u64>,
+    blocks: usize,
+}
+
+impl MessagesReader {
+    pub(crate) fn new(context: ReadContext) -> Self {
+        MessagesReader {
+            context,
+            usage: Usage::default(),
+            started: false,
+            ended: false,
+            open: None,
+            blocks: 0,
+        }
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes one event's JSON.
+    pub(crate) fn event(
+        &mut self,
+        data: &[u8],
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        let root = Path::Root;
+        let mut fields = Fields::of(parse(data)?, &root)?;
+        let kind = fields.string("type")?;
+        match kind.as_str() {
+            "message_start" if !self.started => {
+                self.started = true;
+                out.push(self.start(fields.need("message")?)?);
+            }
+            "ping" => out.push(StreamEvent::Ping),
+            "error" => {
+                self.ended = true;
+                let error = read_error_value(None, Value::Object(fields.rest()));
+                out.push(StreamEvent::Error(error));
+            }
+            _ if !self.started => self.fail("it tells of a message before its start", out),
+            "content_block_start" => self.block_start(&mut fields, out)?,
+            "content_block_delta" => {
+                let delta = read_delta(fields.need("delta")?)?;
+                if self.open == Some(index(&mut fields)?) {
+                    out.push(StreamEvent::BlockDelta {
+                        index: self.blocks.saturating_sub(1),
+                        delta,
+                    });
+                } else {
+                    self.fail("a block grows that is not open", out);
+                }
+            }
+            "content_block_stop" => self.close(out),
+            "message_delta" => {
+                self.close(out);
+                out.push(self.delta(&mut fields)?);
+            }
+            "message_stop" => {
+                self.close(out);
+                self.ended = true;
+                out.push(StreamEvent::MessageStop);
+            }
+            "message_start" => self.fail("it starts twice", out),
+            _ => out.push(StreamEvent::Other {
+                name: kind,
+                data: fields.rest(),
+            }),
+        }
+        Ok(())
+    }
+
+    fn block_start(
+        &mut self,
+        fields: &mut Fields<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        let value = fields.need("content_block")?;
+        let mut block = read_block(value, &Path::Root.key("content_block"))?;
+        original_name(&mut block, &self.context);
+        self.close(out);
+        self.open = Some(index(fields)?);
+        out.push(StreamEvent::BlockStart {
+            index: self.blocks,
+            block: emptied(block),
+        });
+        self.blocks += 1;
+        Ok(())
+    }
+
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.open.take().is_some() {
+            out.push(StreamEvent::BlockStop {
+                index: self.blocks.saturating_sub(1),
+            });
+        }
+    }
+
+    fn fail(&mut self, why: &str, out: &mut Vec<StreamEvent>) {
+        self.ended = true;
+        out.push(StreamEvent::Error(ApiError::nonsense(why)));
+    }
+
+    fn start(&mut self, message: Value) -> Result<StreamEvent, WireError> {
+        let path = &Path::Root.key("message");
+        let mut fields = Fields::of(message, path)?;
+        if let Some(usage) = fields.take("usage") {
+            self.usage = read_usage(usage, &path.key("usage"))?;
+        }
+        let id = fields.opt_string("id")?;
+        let model = fields.opt_string("model")?;
+        for written_anew in ["type", "role", "content", "stop_reason", "stop_sequence"] {
+            fields.take(written_anew);
+        }
+        Ok(StreamEvent::MessageStart {
+            id: id.unwrap_or_else(|| self.context.id.clone()),
+            model: model.unwrap_or_else(|| self.context.model.clone()),
+            usage: self.usage.clone(),
+            rest: fields.rest(),
+        })
+    }
+
+    fn delta(&mut self, fields: &mut Fields<'_>) -> Result<StreamEvent, WireError> {
+        if let Some(usage) = fields.take("usage") {
+            let later = read_usage(usage, &Path::Root.key("usage"))?;
+            self.usage.update(later);
+        }
+        let path = &Path::Root.key("delta");
+        let mut delta = Fields::of(fields.need("delta")?, path)?;
+        Ok(StreamEvent::MessageDelta {
+            stop_reason: delta
+                .opt_string("stop_reason")?
+                .map(StopReason::from_anthropic),
+            stop_sequence: delta.opt_string("stop_sequence")?,
+            stop_details: delta.take("stop_details"),
+            container: delta.take("container"),
+            usage: self.usage.clone(),
+        })
+    }
+}
+
+fn index(fields: &mut Fields<'_>) -> Result<u64, WireError> {
+    fields.opt_u64("index")?.ok_or_else(|| WireError::Missing {
+        field: "index".to_owned(),
+    })
+}
+
+/// Some servers send a tool's input as `null` or a string first; it always grows from
+/// an empty object.
+fn emptied(mut block: Block) -> Block {
+    if let Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. } =
+        &mut block.content
+        && !input.is_object()
+    {
+        *input = Value::Object(Default::default());
+    }
+    block
+}
+
+fn read_delta(value: Value) -> Result<Delta, WireError> {
+    let path = &Path::Root.key("delta");
+    let mut fields = Fields::of(value, path)?;
+    let kind = fields.string("type")?;
+    Ok(match kind.as_str() {
+        "text_delta" => Delta::Text(fields.string("text")?),
+        "input_json_delta" => Delta::InputJson(fields.string("partial_json")?),
+        "thinking_delta" => Delta::Thinking(fields.string("thinking")?),
+        "signature_delta" => Delta::Signature(fields.string("signature")?),
+        _ => {
+            let mut map = fields.rest();
+            map.insert("type".to_owned(), kind.into());
+            Delta::Other(map)
+        }
+    })
+}

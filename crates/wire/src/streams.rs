@@ -1,0 +1,274 @@
+//! Streams by name: bytes of an upstream in, neutral events between, bytes for a
+//! client out.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+
+use crate::anthropic::{self, MessagesReader};
+use crate::chat::{ChatReader, ChatWriter};
+use crate::context::{ReadContext, ReplyContext};
+use crate::converse::ConverseReader;
+use crate::drops::Dropped;
+use crate::error::WireError;
+use crate::event_stream::{Frame, FrameDecoder};
+use crate::gemini::GeminiReader;
+use crate::neutral::{ApiError, ErrorKind, StreamEvent};
+use crate::responses::{ResponsesReader, ResponsesWriter};
+use crate::sse::SseParser;
+use crate::stop_cut::StopCutter;
+use crate::{Client, Dialect};
+
+/// Reads an upstream's stream, cut anywhere, into neutral events.
+///
+/// It never fails: whatever is wrong with the stream becomes one last
+/// [`StreamEvent::Error`], and what follows is ignored.
+#[derive(Debug)]
+pub struct StreamReader {
+    frames: Frames,
+    events: Events,
+    stops: Option<StopCutter>,
+    failed: bool,
+}
+
+/// How events are cut out of the bytes.
+#[derive(Debug)]
+enum Frames {
+    Sse(SseParser),
+    /// Bedrock's frames.
+    Aws(FrameDecoder),
+}
+
+/// What the events mean.
+#[derive(Debug)]
+enum Events {
+    Messages(Box<MessagesReader>),
+    Chat(Box<ChatReader>),
+    Responses(Box<ResponsesReader>),
+    Gemini(Box<GeminiReader>),
+    Converse(Box<ConverseReader>),
+}
+
+impl StreamReader {
+    /// A reader of an upstream's stream.
+    pub fn new(upstream: Dialect, context: ReadContext) -> Self {
+        let stops = StopCutter::new(&context.stop_sequences);
+        let sse = || Frames::Sse(SseParser::default());
+        let (frames, events) = match upstream {
+            Dialect::Messages => (
+                sse(),
+                Events::Messages(Box::new(MessagesReader::new(context))),
+            ),
+            Dialect::Chat => (sse(), Events::Chat(Box::new(ChatReader::new(context)))),
+            Dialect::Responses => {
+                let reader = ResponsesReader::new(context);
+                (sse(), Events::Responses(Box::new(reader)))
+            }
+            Dialect::Gemini => (sse(), Events::Gemini(Box::new(GeminiReader::new(context)))),
+            Dialect::Converse => {
+                let reader = ConverseReader::new(context);
+                let frames = Frames::Aws(FrameDecoder::default());
+                (frames, Events::Converse(Box::new(reader)))
+            }
+        };
+        StreamReader {
+            frames,
+            events,
+            stops,
+            failed: false,
+        }
+    }
+
+    /// A reader of Bedrock's InvokeModelWithResponseStream: Messages events in frames.
+    pub fn bedrock_invoke(context: ReadContext) -> Self {
+        StreamReader {
+            frames: Frames::Aws(FrameDecoder::default()),
+            events: Events::Messages(Box::new(MessagesReader::new(context))),
+            stops: None,
+            failed: false,
+        }
+    }
+
+    /// Takes the next bytes and gives the events they complete.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<StreamEvent> {
+        let mut out = Vec::new();
+        if self.is_ended() {
+            return out;
+        }
+        match &mut self.frames {
+            Frames::Sse(parser) => {
+                let mut events = Vec::new();
+                let parsed = parser.push(bytes, &mut events);
+                for event in events {
+                    self.data(event.data.as_bytes(), &mut out);
+                }
+                if let Err(error) = parsed {
+                    self.fail(broken(error.code(), &error), &mut out);
+                }
+            }
+            Frames::Aws(decoder) => {
+                let mut frames = Vec::new();
+                let decoded = decoder.push(bytes, &mut frames);
+                for frame in frames {
+                    self.frame(&frame, &mut out);
+                }
+                if let Err(error) = decoded {
+                    self.fail(broken(error.code(), &error), &mut out);
+                }
+            }
+        }
+        self.cut(out)
+    }
+
+    /// The bytes have ended: gives what is left, or the error that something is missing.
+    pub fn finish(&mut self) -> Vec<StreamEvent> {
+        let mut out = Vec::new();
+        if let Frames::Sse(parser) = &mut self.frames
+            && let Ok(Some(event)) = parser.finish()
+        {
+            self.data(event.data.as_bytes(), &mut out);
+        }
+        if self.is_ended() {
+            return self.cut(out);
+        }
+        match &mut self.events {
+            Events::Messages(_) => self.fail(ApiError::cut_short(), &mut out),
+            Events::Chat(reader) => reader.finish(&mut out),
+            Events::Responses(reader) => reader.finish(&mut out),
+            Events::Gemini(reader) => reader.finish(&mut out),
+            Events::Converse(reader) => reader.finish(&mut out),
+        }
+        self.cut(out)
+    }
+
+    /// Whether the answer has ended, well or not; more bytes change nothing.
+    pub fn is_ended(&self) -> bool {
+        self.failed
+            || match &self.events {
+                Events::Messages(reader) => reader.is_ended(),
+                Events::Chat(reader) => reader.is_ended(),
+                Events::Responses(reader) => reader.is_ended(),
+                Events::Gemini(reader) => reader.is_ended(),
+                Events::Converse(reader) => reader.is_ended(),
+            }
+    }
+
+    fn data(&mut self, data: &[u8], out: &mut Vec<StreamEvent>) {
+        if self.is_ended() {
+            return;
+        }
+        let read = match &mut self.events {
+            Events::Messages(reader) => reader.event(data, out),
+            Events::Chat(reader) => reader.event(data, out),
+            Events::Responses(reader) => reader.event(data, out),
+            Events::Gemini(reader) => reader.event(data, out),
+            // Converse has no events outside frames.
+            Events::Converse(_) => Ok(()),
+        };
+        if let Err(error) = read {
+            self.fail(error.to_upstream_error(), out);
+        }
+    }
+
+    /// A frame is an event of Converse's, or holds base64 of one of Anthropic's.
+    fn frame(&mut self, frame: &Frame, out: &mut Vec<StreamEvent>) {
+        if self.is_ended() {
+            return;
+        }
+        if let Events::Converse(reader) = &mut self.events {
+            if let Err(error) = reader.frame(frame, out) {
+                self.fail(error.to_upstream_error(), out);
+            }
+            return;
+        }
+        if let Some(error) = crate::converse::read_exception(frame) {
+            self.fail(error, out);
+            return;
+        }
+        match invoke_chunk(&frame.payload) {
+            Ok(data) => self.data(&data, out),
+            Err(error) => self.fail(error.to_upstream_error(), out),
+        }
+    }
+
+    fn cut(&mut self, events: Vec<StreamEvent>) -> Vec<StreamEvent> {
+        match &mut self.stops {
+            Some(cutter) => cutter.cut(events),
+            None => events,
+        }
+    }
+
+    fn fail(&mut self, error: ApiError, out: &mut Vec<StreamEvent>) {
+        if !self.is_ended() {
+            self.failed = true;
+            out.push(StreamEvent::Error(error));
+        }
+    }
+}
+
+fn invoke_chunk(payload: &[u8]) -> Result<Vec<u8>, WireError> {
+    let missing = || WireError::Missing {
+        field: "bytes".to_owned(),
+    };
+    let value = crate::fields::parse(payload)?;
+    let text = value
+        .get("bytes")
+        .and_then(Value::as_str)
+        .ok_or_else(missing)?;
+    STANDARD.decode(text).map_err(|error| WireError::Wrong {
+        field: "bytes".to_owned(),
+        expected: "base64",
+        found: error.to_string(),
+    })
+}
+
+fn broken(code: &str, error: &dyn std::error::Error) -> ApiError {
+    ApiError {
+        status: 502,
+        code: Some(code.to_owned()),
+        ..ApiError::new(
+            ErrorKind::Api,
+            format!("the upstream's stream could not be read: {error}"),
+        )
+    }
+}
+
+/// Writes neutral events as a client's stream of server-sent events.
+#[derive(Debug)]
+pub struct StreamWriter(Writer);
+
+#[derive(Debug)]
+enum Writer {
+    Messages(ReplyContext),
+    Chat(Box<ChatWriter>),
+    Responses(Box<ResponsesWriter>),
+}
+
+impl StreamWriter {
+    /// A writer of a client's stream.
+    pub fn new(client: Client, context: ReplyContext) -> Self {
+        StreamWriter(match client {
+            Client::Messages => Writer::Messages(context),
+            Client::Chat => Writer::Chat(Box::new(ChatWriter::new(context))),
+            Client::Responses => Writer::Responses(Box::new(ResponsesWriter::new(context))),
+        })
+    }
+
+    /// Appends the bytes that tell an event; some events need none.
+    pub fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
+        match &mut self.0 {
+            Writer::Messages(context) => anthropic::write_event(event, context, out),
+            Writer::Chat(writer) => writer.write(event, out),
+            Writer::Responses(writer) => writer.write(event, out),
+        }
+    }
+
+    /// What could not be said since the last call.
+    pub fn take_dropped(&mut self) -> Vec<Dropped> {
+        match &mut self.0 {
+            Writer::Messages(_) => Vec::new(),
+            Writer::Chat(writer) => writer.take_dropped(),
+            Writer::Responses(writer) => writer.take_dropped(),
+        }
+    }
+}
