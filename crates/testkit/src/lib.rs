@@ -1,1 +1,3 @@
 //! Fixtures for the tests of every crate.
+
+pub mod postgres;
