@@ -121,3 +121,7 @@ const STILL_UNREFERENCED: &str = "
       AND (state <> 'ready'
            OR (NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = blobs.digest)
                AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = blobs.digest)))";
+
+#[cfg(test)]
+#[path = "gc_tests.rs"]
+mod tests;
