@@ -1,3 +1,4 @@
 //! Fixtures for the tests of every crate.
 
 pub mod postgres;
+pub mod s3;

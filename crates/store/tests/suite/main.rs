@@ -17,6 +17,7 @@ mod crash;
 mod deleting;
 mod files;
 mod keys;
+mod object_store;
 mod pages;
 mod resolving;
 mod searching;
