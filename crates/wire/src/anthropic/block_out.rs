@@ -1,0 +1,175 @@
+//! Anthropic's content blocks, written.
+
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::arguments;
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{Path, put};
+use crate::names::{safe_id, safe_name};
+use crate::neutral::{Block, Content, Map, Source};
+use crate::sealed::{self, Sealed};
+
+/// A block for a client: everything it holds.
+pub(crate) fn to_client(block: &Block) -> Value {
+    let mut map = tagged(&block.content);
+    put(&mut map, "cache_control", block.cache_control.clone());
+    map.extend(block.rest.clone());
+    Value::Object(map)
+}
+
+/// Writes blocks for an Anthropic model: what another provider's model or dialect
+/// left in them cannot be sent.
+pub(super) struct ForUpstream<'d> {
+    /// Whether the blocks were read from this dialect, so that `rest` is ours.
+    pub(super) own: bool,
+    pub(super) drops: &'d mut Drops,
+}
+
+impl ForUpstream<'_> {
+    /// Content: a string when one plain text is all there is.
+    pub(super) fn content(
+        &mut self,
+        blocks: &[Block],
+        path: &Path<'_>,
+    ) -> Result<Value, WireError> {
+        if let [block] = blocks
+            && block.is_plain()
+            && let Content::Text(text) = &block.content
+        {
+            return Ok(Value::String(text.clone()));
+        }
+        let mut out = Vec::with_capacity(blocks.len());
+        for (i, block) in blocks.iter().enumerate() {
+            out.extend(self.block(block, &path.index(i))?);
+        }
+        Ok(Value::Array(out))
+    }
+
+    fn block(&mut self, block: &Block, path: &Path<'_>) -> Result<Option<Value>, WireError> {
+        let mut map = match &block.content {
+            Content::Thinking { signature, .. } => match sealed::open(signature) {
+                Sealed::Anthropic(_) => tagged(&block.content),
+                _ => {
+                    self.drops
+                        .add(path, "a thought without Anthropic's signature");
+                    return Ok(None);
+                }
+            },
+            Content::ToolUse { id, name, input } => json_map(json!({
+                "type": "tool_use",
+                "id": safe_id(id),
+                "name": safe_name(name),
+                "input": arguments::object(input, path, self.drops),
+            })),
+            Content::ToolResult { .. } => self.tool_result(&block.content, path)?,
+            Content::Text(text) if text.is_empty() => {
+                // Anthropic refuses empty text; OpenAI's clients send it with tool calls.
+                self.drops.add(path, "empty text");
+                return Ok(None);
+            }
+            Content::Other { kind } if !self.own => {
+                return Err(WireError::unsupported(
+                    Dialect::Messages,
+                    path,
+                    format!("Anthropic Messages has no block of type {kind:?}"),
+                ));
+            }
+            content => tagged(content),
+        };
+        put(&mut map, "cache_control", block.cache_control.clone());
+        self.rest(&mut map, block, path);
+        Ok(Some(Value::Object(map)))
+    }
+
+    fn tool_result(&mut self, content: &Content, path: &Path<'_>) -> Result<Map, WireError> {
+        let Content::ToolResult {
+            tool_use_id,
+            content,
+            is_error,
+        } = content
+        else {
+            return Ok(Map::new());
+        };
+        let mut map = json_map(json!({
+            "type": "tool_result",
+            "tool_use_id": safe_id(tool_use_id),
+            "content": self.content(content, &path.key("content"))?,
+        }));
+        put(&mut map, "is_error", is_error.then_some(true));
+        Ok(map)
+    }
+
+    fn rest(&mut self, map: &mut Map, block: &Block, path: &Path<'_>) {
+        if self.own {
+            map.extend(block.rest.clone());
+        } else {
+            self.drops.rest(path, &block.rest);
+        }
+    }
+}
+
+fn tagged(content: &Content) -> Map {
+    json_map(match content {
+        Content::Text(text) => json!({"type": "text", "text": text}),
+        Content::Image(source) => json!({"type": "image", "source": write_source(source)}),
+        Content::Document { source, title } => {
+            let mut map = json_map(json!({"type": "document", "source": write_source(source)}));
+            put(&mut map, "title", title.clone());
+            return map;
+        }
+        Content::ToolUse { id, name, input } => {
+            json!({"type": "tool_use", "id": id, "name": name, "input": input})
+        }
+        Content::ToolResult {
+            tool_use_id,
+            content,
+            is_error,
+        } => json!({
+            "type": "tool_result",
+            "tool_use_id": tool_use_id,
+            "content": content.iter().map(to_client).collect::<Vec<_>>(),
+            "is_error": is_error,
+        }),
+        Content::Thinking {
+            thinking,
+            signature,
+        } => json!({"type": "thinking", "thinking": thinking, "signature": signature}),
+        Content::RedactedThinking { data } => json!({"type": "redacted_thinking", "data": data}),
+        Content::ServerToolUse { id, name, input } => {
+            json!({"type": "server_tool_use", "id": id, "name": name, "input": input})
+        }
+        Content::ServerToolResult {
+            kind,
+            tool_use_id,
+            content,
+        } => json!({"type": kind, "tool_use_id": tool_use_id, "content": content}),
+        Content::Other { kind } => json!({"type": kind}),
+    })
+}
+
+fn write_source(source: &Source) -> Value {
+    match source {
+        Source::Base64 { media_type, data } => {
+            json!({"type": "base64", "media_type": media_type, "data": data})
+        }
+        Source::Text { media_type, data } => {
+            json!({"type": "text", "media_type": media_type, "data": data})
+        }
+        Source::Url(url) => json!({"type": "url", "url": url}),
+        Source::File(id) => json!({"type": "file", "file_id": id}),
+        Source::Blocks(blocks) => {
+            json!({"type": "content", "content": blocks.iter().map(to_client).collect::<Vec<_>>()})
+        }
+        Source::Other(map) => Value::Object(map.clone()),
+    }
+}
+
+/// The object `json!` was given; it is never anything else.
+fn json_map(value: Value) -> Map {
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}

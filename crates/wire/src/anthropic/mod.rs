@@ -1,0 +1,27 @@
+//! Anthropic Messages: the dialect closest to the neutral conversation.
+//!
+//! Owns the reading and writing of its requests, answers, streams and errors, and
+//! the small differences of its bodies on Bedrock (InvokeModel) and Vertex.
+
+mod block_in;
+mod block_out;
+mod error;
+mod request_in;
+mod request_out;
+mod response_in;
+mod response_out;
+mod stream_in;
+mod stream_out;
+mod tools;
+pub mod tweaks;
+mod usage;
+
+pub(crate) use block_in::{read_block, read_content};
+pub(crate) use block_out::to_client as block_to_client;
+pub(crate) use error::{read_error, read_error_value, render_error};
+pub(crate) use request_in::read_request;
+pub(crate) use request_out::write_request;
+pub(crate) use response_in::read_response;
+pub(crate) use response_out::write_response;
+pub(crate) use stream_in::MessagesReader;
+pub(crate) use stream_out::write_event;

@@ -1,0 +1,48 @@
+//! A Messages answer, written for a client.
+
+use serde_json::{Value, json};
+
+use super::block_out::to_client;
+use super::usage::write_usage;
+use crate::Dialect;
+use crate::context::ReplyContext;
+use crate::fields::put;
+use crate::neutral::{Map, Response, StopReason, Usage};
+
+pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Value {
+    let id = context.id_for(&response.id, "msg_");
+    let model = context.model_or(&response.model);
+    let mut map = head(&id, model, &response.usage);
+    let content: Vec<_> = response.content.iter().map(to_client).collect();
+    map.insert("content".to_owned(), content.into());
+    let reason = response.stop_reason.as_ref().map(StopReason::as_str);
+    map.insert("stop_reason".to_owned(), reason.into());
+    map.insert(
+        "stop_sequence".to_owned(),
+        response.stop_sequence.clone().into(),
+    );
+    put(&mut map, "stop_details", response.stop_details.clone());
+    put(&mut map, "container", response.container.clone());
+    if response.origin == Dialect::Messages {
+        map.extend(response.rest.clone());
+    }
+    Value::Object(map)
+}
+
+/// The fields a whole message and the start of a streamed one share.
+pub(super) fn head(id: &str, model: &str, usage: &Usage) -> Map {
+    let value = json!({
+        "id": id,
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": [],
+        "stop_reason": null,
+        "stop_sequence": null,
+        "usage": write_usage(usage),
+    });
+    match value {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,171 @@
+//! Anthropic's tools and tool choice, both ways.
+
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{Fields, Path, TOOLS, put};
+use crate::names::safe_name;
+use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
+
+pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let kind = fields.opt_string("type")?;
+    let cache_control = fields.take("cache_control");
+    let (name, kind) = match kind.as_deref() {
+        None | Some("custom") => (
+            fields.string("name")?,
+            ToolKind::Function {
+                description: fields.opt_string("description")?,
+                input_schema: fields.need("input_schema")?,
+                strict: fields.opt_bool("strict")?,
+            },
+        ),
+        Some(kind) => (
+            fields.opt_string("name")?.unwrap_or_default(),
+            ToolKind::Server {
+                kind: kind.to_owned(),
+            },
+        ),
+    };
+    Ok(Tool {
+        name,
+        kind,
+        cache_control,
+        rest: fields.rest(),
+    })
+}
+
+/// The choice, and whether calls may run in parallel.
+pub(super) fn read_choice(
+    value: Value,
+    path: &Path<'_>,
+) -> Result<(ToolChoice, Option<bool>), WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let kind = fields.string("type")?;
+    let parallel = fields
+        .opt_bool("disable_parallel_tool_use")?
+        .map(|disable| !disable);
+    let choice = match kind.as_str() {
+        "auto" => ToolChoice::Auto,
+        "any" => ToolChoice::Any,
+        "none" => ToolChoice::None,
+        "tool" => ToolChoice::Tool(fields.string("name")?),
+        _ => {
+            let mut map = fields.rest();
+            map.insert("type".to_owned(), kind.into());
+            ToolChoice::Other(map)
+        }
+    };
+    Ok((choice, parallel))
+}
+
+pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
+    let own = request.origin == Dialect::Messages;
+    let mut out = Vec::with_capacity(request.tools.len());
+    for (i, tool) in request.tools.iter().enumerate() {
+        let path = &TOOLS.index(i);
+        if hidden(request, &tool.name) {
+            continue;
+        }
+        let Some(mut map) = write_tool(tool, own) else {
+            drops.add(path, "a tool of another vendor's servers");
+            continue;
+        };
+        put(&mut map, "cache_control", tool.cache_control.clone());
+        if own {
+            map.extend(tool.rest.clone());
+        } else {
+            drops.rest(path, &tool.rest);
+        }
+        out.push(Value::Object(map));
+    }
+    out
+}
+
+/// Anthropic cannot allow some of the tools it was told of, so only those are told.
+fn hidden(request: &Request, name: &str) -> bool {
+    match &request.tool_choice {
+        Some(ToolChoice::Allowed { names, .. }) => !names.iter().any(|allowed| allowed == name),
+        _ => false,
+    }
+}
+
+fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
+    let mut map = Map::new();
+    match &tool.kind {
+        ToolKind::Function {
+            description,
+            input_schema,
+            strict,
+        } => {
+            map.insert("name".to_owned(), safe_name(&tool.name).into());
+            put(&mut map, "description", description.clone());
+            map.insert("input_schema".to_owned(), input_schema.clone());
+            put(&mut map, "strict", *strict);
+        }
+        ToolKind::Freeform { description } => {
+            map.insert("name".to_owned(), safe_name(&tool.name).into());
+            put(&mut map, "description", description.clone());
+            map.insert("input_schema".to_owned(), freeform_schema());
+        }
+        ToolKind::Server { kind } => {
+            if !own {
+                return None;
+            }
+            map.insert("type".to_owned(), kind.as_str().into());
+            if !tool.name.is_empty() {
+                map.insert("name".to_owned(), tool.name.as_str().into());
+            }
+        }
+    }
+    Some(map)
+}
+
+/// A free-form tool as a function of one text.
+pub(crate) fn freeform_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"input": {"type": "string"}},
+        "required": ["input"],
+        "additionalProperties": false,
+    })
+}
+
+pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
+    let mut map = match &request.tool_choice {
+        None if request.parallel_tool_calls == Some(false) => simple("auto"),
+        None => return Ok(None),
+        Some(ToolChoice::Auto) => simple("auto"),
+        Some(ToolChoice::Any) => simple("any"),
+        Some(ToolChoice::None) => return Ok(Some(json!({"type": "none"}))),
+        Some(ToolChoice::Allowed { required, .. }) => {
+            simple(if *required { "any" } else { "auto" })
+        }
+        Some(ToolChoice::Tool(name)) => {
+            let mut map = simple("tool");
+            map.insert("name".to_owned(), safe_name(name).into());
+            map
+        }
+        Some(ToolChoice::Other(map)) if request.origin == Dialect::Messages => map.clone(),
+        Some(ToolChoice::Other(_)) => {
+            return Err(WireError::unsupported(
+                Dialect::Messages,
+                "tool_choice",
+                "Anthropic Messages cannot force a tool of another vendor's servers",
+            ));
+        }
+    };
+    let disable = request.parallel_tool_calls.map(|parallel| !parallel);
+    put(
+        &mut map,
+        "disable_parallel_tool_use",
+        disable.filter(|disable| *disable),
+    );
+    Ok(Some(Value::Object(map)))
+}
+
+fn simple(kind: &str) -> Map {
+    Map::from_iter([("type".to_owned(), kind.into())])
+}

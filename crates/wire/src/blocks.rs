@@ -1,0 +1,115 @@
+//! Keeps the blocks of a stream in order: dense indexes, one open at a time.
+//!
+//! Every reader of a dialect without Anthropic's block events builds its stream
+//! through this.
+
+use crate::neutral::{Block, Content, Delta, StreamEvent};
+
+/// Which block of a stream is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Open {
+    Nothing,
+    Text,
+    Thinking,
+    /// A call, by the reader's own key.
+    Call(u64),
+}
+
+/// The blocks of a stream so far.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    open: Open,
+    started: usize,
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Blocks {
+            open: Open::Nothing,
+            started: 0,
+        }
+    }
+}
+
+impl Blocks {
+    pub(crate) fn open(&self) -> Open {
+        self.open
+    }
+
+    /// More text, in a block of its own if none is open.
+    pub(crate) fn text(&mut self, text: String, out: &mut Vec<StreamEvent>) {
+        self.ensure(Open::Text, || Block::text(""), out);
+        self.delta(Delta::Text(text), out);
+    }
+
+    /// More of a thought, in a block of its own if none is open.
+    pub(crate) fn thinking(&mut self, text: String, out: &mut Vec<StreamEvent>) {
+        self.ensure(Open::Thinking, empty_thought, out);
+        self.delta(Delta::Thinking(text), out);
+    }
+
+    /// The signature of the open thought, or of an empty one.
+    pub(crate) fn signature(&mut self, signature: String, out: &mut Vec<StreamEvent>) {
+        self.ensure(Open::Thinking, empty_thought, out);
+        self.delta(Delta::Signature(signature), out);
+    }
+
+    /// A call begins.
+    pub(crate) fn call(&mut self, key: u64, id: String, name: String, out: &mut Vec<StreamEvent>) {
+        let input = serde_json::json!({});
+        self.ensure(Open::Call(key), || Block::tool_use(id, name, input), out);
+    }
+
+    /// More of the open call's arguments.
+    pub(crate) fn arguments(&mut self, json: String, out: &mut Vec<StreamEvent>) {
+        if !json.is_empty() {
+            self.delta(Delta::InputJson(json), out);
+        }
+    }
+
+    /// A block that is whole from the start.
+    pub(crate) fn whole(&mut self, block: Block, out: &mut Vec<StreamEvent>) {
+        self.close(out);
+        let index = self.started;
+        self.started += 1;
+        out.push(StreamEvent::BlockStart { index, block });
+        out.push(StreamEvent::BlockStop { index });
+    }
+
+    /// Ends the open block, if one is.
+    pub(crate) fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.open != Open::Nothing {
+            self.open = Open::Nothing;
+            out.push(StreamEvent::BlockStop {
+                index: self.started.saturating_sub(1),
+            });
+        }
+    }
+
+    fn ensure(&mut self, wanted: Open, block: impl FnOnce() -> Block, out: &mut Vec<StreamEvent>) {
+        if self.open == wanted {
+            return;
+        }
+        self.close(out);
+        out.push(StreamEvent::BlockStart {
+            index: self.started,
+            block: block(),
+        });
+        self.started += 1;
+        self.open = wanted;
+    }
+
+    fn delta(&mut self, delta: Delta, out: &mut Vec<StreamEvent>) {
+        out.push(StreamEvent::BlockDelta {
+            index: self.started.saturating_sub(1),
+            delta,
+        });
+    }
+}
+
+fn empty_thought() -> Block {
+    Block::new(Content::Thinking {
+        thinking: String::new(),
+        signature: String::new(),
+    })
+}

@@ -1,0 +1,185 @@
+//! Chat messages, read and gathered into turns: the results of tools and what the
+//! user adds to them become one message, as Anthropic wants it.
+
+use serde_json::{Value, json};
+
+use super::part_in::read_parts;
+use crate::Dialect;
+use crate::anthropic;
+use crate::arguments;
+use crate::error::WireError;
+use crate::fields::{Fields, Path, wrong};
+use crate::neutral::{Block, Content, Message, Request, Role};
+
+pub(super) fn read_messages(
+    items: Vec<Value>,
+    path: &Path<'_>,
+    request: &mut Request,
+) -> Result<(), WireError> {
+    for (i, item) in items.into_iter().enumerate() {
+        let path = &path.index(i);
+        let mut fields = Fields::of(item, path)?;
+        let role = fields.string("role")?;
+        match role.as_str() {
+            "system" | "developer" => read_system(fields, request)?,
+            "user" => read_user(fields, request)?,
+            "assistant" => read_assistant(fields, request)?,
+            "tool" => read_result(fields, request)?,
+            "function" => {
+                return Err(WireError::unsupported(
+                    Dialect::Chat,
+                    path.key("role"),
+                    "function messages are long deprecated: use role \"tool\"",
+                ));
+            }
+            _ => {
+                let expected = "\"system\", \"developer\", \"user\", \"assistant\" or \"tool\"";
+                return Err(wrong(&path.key("role"), expected, &Value::String(role)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Instructions before the first message are the system prompt; later ones stay where
+/// they are.
+fn read_system(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+    let path = fields.path().key("content");
+    let content = read_parts(fields.need("content")?, &path)?;
+    if request.messages.is_empty() {
+        request.system.extend(content);
+        return Ok(());
+    }
+    request.messages.push(Message {
+        role: Role::System,
+        content,
+        rest: fields.rest(),
+    });
+    Ok(())
+}
+
+fn read_user(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+    let path = fields.path().key("content");
+    let content = read_parts(fields.need("content")?, &path)?;
+    let rest = fields.rest();
+    match request.messages.last_mut() {
+        Some(last) if is_results(last) => {
+            last.content.extend(content);
+            last.rest.extend(rest);
+        }
+        _ => request.messages.push(Message {
+            role: Role::User,
+            content,
+            rest,
+        }),
+    }
+    Ok(())
+}
+
+fn read_result(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+    let path = fields.path().key("content");
+    let content = match fields.take("content") {
+        Some(content) => read_parts(content, &path)?,
+        None => Vec::new(),
+    };
+    let result = Content::ToolResult {
+        tool_use_id: fields.string("tool_call_id")?,
+        content,
+        is_error: false,
+    };
+    // The tool's name is repeated here by some clients; the call has it.
+    fields.take("name");
+    let block = Block {
+        rest: fields.rest(),
+        ..Block::new(result)
+    };
+    match request.messages.last_mut() {
+        Some(last) if is_results(last) => last.content.push(block),
+        _ => request.messages.push(Message::new(Role::User, vec![block])),
+    }
+    Ok(())
+}
+
+/// Whether a message holds results of tools and nothing else, so that more may follow.
+fn is_results(message: &Message) -> bool {
+    message.role == Role::User
+        && message
+            .content
+            .iter()
+            .all(|block| matches!(block.content, Content::ToolResult { .. }))
+}
+
+fn read_assistant(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+    let path = fields.path();
+    let mut content = read_thoughts(&mut fields)?;
+    if let Some(said) = fields.take("content") {
+        content.extend(read_parts(said, &path.key("content"))?);
+    }
+    if let Some(refusal) = fields.opt_string("refusal")? {
+        content.push(Block::text(refusal));
+    }
+    let calls = fields.opt_list("tool_calls")?.unwrap_or_default();
+    for (i, call) in calls.into_iter().enumerate() {
+        content.push(read_call(call, &path.key("tool_calls").index(i))?);
+    }
+    if fields.take("function_call").is_some() {
+        return Err(WireError::unsupported(
+            Dialect::Chat,
+            path.key("function_call"),
+            "function calls are long deprecated: use tool_calls",
+        ));
+    }
+    content.retain(|block| block.as_text() != Some("") || !block.is_plain());
+    request.messages.push(Message {
+        role: Role::Assistant,
+        content,
+        rest: fields.rest(),
+    });
+    Ok(())
+}
+
+/// Thoughts a client brings back: whole blocks, or the text alone.
+fn read_thoughts(fields: &mut Fields<'_>) -> Result<Vec<Block>, WireError> {
+    let path = fields.path();
+    let blocks = fields.opt_list("thinking_blocks")?.unwrap_or_default();
+    let text = fields.opt_string("reasoning_content")?;
+    if blocks.is_empty() {
+        let thought = text.filter(|text| !text.is_empty()).map(|thinking| {
+            Block::new(Content::Thinking {
+                thinking,
+                signature: String::new(),
+            })
+        });
+        return Ok(thought.into_iter().collect());
+    }
+    let path = path.key("thinking_blocks");
+    blocks
+        .into_iter()
+        .enumerate()
+        .map(|(i, block)| anthropic::read_block(block, &path.index(i)))
+        .collect()
+}
+
+pub(super) fn read_call(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let id = fields.string("id")?;
+    let kind = fields.opt_string("type")?;
+    let (key, argument) = match kind.as_deref() {
+        Some("custom") => ("custom", "input"),
+        _ => ("function", "arguments"),
+    };
+    let inner_path = &path.key(key);
+    let mut inner = Fields::of(fields.need(key)?, inner_path)?;
+    let name = inner.string("name")?;
+    let input = match inner.take(argument) {
+        Some(Value::String(text)) if key == "custom" => json!({"input": text}),
+        Some(Value::String(text)) => arguments::parse(text),
+        // Some servers send the arguments as an object already.
+        Some(other) => other,
+        None => json!({}),
+    };
+    Ok(Block {
+        rest: fields.rest(),
+        ..Block::tool_use(id, name, input)
+    })
+}

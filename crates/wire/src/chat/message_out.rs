@@ -1,0 +1,275 @@
+//! Chat messages, written: one turn becomes as many messages as the dialect wants.
+
+use serde_json::{Value, json};
+
+use super::part_out::Parts;
+use super::tools::tool_type;
+use crate::Dialect;
+use crate::arguments;
+use crate::context::WriteOptions;
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{MESSAGES, Path, SYSTEM};
+use crate::names::{safe_id, safe_name};
+use crate::neutral::{Block, Content, Map, Message, Request, Role, unroll};
+use crate::plain::{ToolText, tool_text};
+
+pub(super) fn write_messages(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Result<Vec<Value>, WireError> {
+    let messages = unroll(&request.messages, drops);
+    let mut writer = Writer {
+        request,
+        options,
+        parts: Parts {
+            own: request.origin == Dialect::Chat,
+            breakpoints: options.cache_breakpoints,
+            drops,
+        },
+        out: Vec::with_capacity(messages.len() + 1),
+    };
+    if !request.system.is_empty() {
+        let content = writer.content(&request.system, 0, &SYSTEM)?;
+        writer
+            .out
+            .push(json!({"role": "system", "content": content}));
+    }
+    for (i, message) in messages.iter().enumerate() {
+        let path = &MESSAGES.index(i);
+        match message.role {
+            Role::System => writer.plain(message, "system", path)?,
+            Role::User => writer.user(message, path)?,
+            Role::Assistant => writer.assistant(message, path)?,
+        }
+    }
+    Ok(writer.out)
+}
+
+struct Writer<'a> {
+    request: &'a Request,
+    options: &'a WriteOptions,
+    parts: Parts<'a>,
+    out: Vec<Value>,
+}
+
+impl Writer<'_> {
+    /// A string when one plain text is all there is, else parts. `skipped` blocks stood
+    /// before these.
+    fn content(
+        &mut self,
+        blocks: &[Block],
+        skipped: usize,
+        path: &Path<'_>,
+    ) -> Result<Value, WireError> {
+        if let [block] = blocks
+            && block.rest.is_empty()
+            && (block.cache_control.is_none() || !self.parts.breakpoints)
+            && let Content::Text(text) = &block.content
+        {
+            if block.cache_control.is_some() {
+                let path = path.index(skipped);
+                let path = path.key("cache_control");
+                self.parts
+                    .drops
+                    .add(path, "the server caches prompts by itself");
+            }
+            return Ok(Value::String(text.clone()));
+        }
+        let mut parts = Vec::with_capacity(blocks.len());
+        for (i, block) in blocks.iter().enumerate() {
+            self.parts
+                .write(block, &path.index(skipped + i), &mut parts)?;
+        }
+        Ok(Value::Array(parts))
+    }
+
+    fn push(&mut self, mut map: Map, message: &Message, path: &Path<'_>) {
+        if self.parts.own {
+            map.extend(message.rest.clone());
+        } else {
+            self.parts.drops.rest(path, &message.rest);
+        }
+        self.out.push(Value::Object(map));
+    }
+
+    fn plain(&mut self, message: &Message, role: &str, path: &Path<'_>) -> Result<(), WireError> {
+        let content = self.content(&message.content, 0, &path.key("content"))?;
+        let map = Map::from_iter([
+            ("role".to_owned(), role.into()),
+            ("content".to_owned(), content),
+        ]);
+        self.push(map, message, path);
+        Ok(())
+    }
+
+    /// Results first, one message each, directly after the call; then what the user
+    /// says, with the pictures the tools gave.
+    fn user(&mut self, message: &Message, path: &Path<'_>) -> Result<(), WireError> {
+        let mut parts = Vec::new();
+        let path_content = path.key("content");
+        let mut others = Vec::new();
+        for (i, block) in message.content.iter().enumerate() {
+            let path = &path_content.index(i);
+            match &block.content {
+                Content::ToolResult { .. } => self.result(block, path, &mut parts)?,
+                _ => others.push((i, block)),
+            }
+        }
+        if parts.is_empty() && others.len() == message.content.len() {
+            return self.plain(message, "user", path);
+        }
+        if let ([], [(i, block)]) = (parts.as_slice(), others.as_slice()) {
+            let content = self.content(std::slice::from_ref(*block), *i, &path_content)?;
+            let map = Map::from_iter([
+                ("role".to_owned(), "user".into()),
+                ("content".to_owned(), content),
+            ]);
+            self.push(map, message, path);
+            return Ok(());
+        }
+        for (i, block) in others {
+            self.parts
+                .write(block, &path_content.index(i), &mut parts)?;
+        }
+        if !parts.is_empty() {
+            let map = Map::from_iter([
+                ("role".to_owned(), "user".into()),
+                ("content".to_owned(), parts.into()),
+            ]);
+            self.push(map, message, path);
+        }
+        Ok(())
+    }
+
+    fn result(
+        &mut self,
+        block: &Block,
+        path: &Path<'_>,
+        media_parts: &mut Vec<Value>,
+    ) -> Result<(), WireError> {
+        let Content::ToolResult {
+            tool_use_id,
+            content,
+            is_error,
+        } = &block.content
+        else {
+            return Ok(());
+        };
+        let id = safe_id(tool_use_id);
+        let ToolText { mut text, media } = tool_text(content, *is_error);
+        if !media.is_empty() {
+            let note = format!("The output of {id}:");
+            media_parts.push(json!({"type": "text", "text": note}));
+            if text.is_empty() {
+                text = "See the attachments below.".to_owned();
+            }
+        }
+        for (i, inner) in media {
+            let path = path.key("content");
+            self.parts.write(inner, &path.index(i), media_parts)?;
+        }
+        if block.cache_control.is_some() {
+            self.parts.drops.add(
+                path.key("cache_control"),
+                "the server caches prompts by itself",
+            );
+        }
+        let mut map = Map::from_iter([
+            ("role".to_owned(), "tool".into()),
+            ("tool_call_id".to_owned(), id.into()),
+            ("content".to_owned(), text.into()),
+        ]);
+        if self.parts.own {
+            map.extend(block.rest.clone());
+        } else {
+            self.parts.drops.rest(path, &block.rest);
+        }
+        self.out.push(Value::Object(map));
+        Ok(())
+    }
+
+    fn assistant(&mut self, message: &Message, path: &Path<'_>) -> Result<(), WireError> {
+        let mut said = Said::default();
+        for (i, block) in message.content.iter().enumerate() {
+            let path = path.key("content");
+            self.say(block, &path.index(i), &mut said)?;
+        }
+        let mut map = Map::from_iter([("role".to_owned(), "assistant".into())]);
+        let content = match (said.text, said.calls.is_empty()) {
+            (Some(text), _) => Value::String(text),
+            (None, true) => "".into(),
+            (None, false) => Value::Null,
+        };
+        map.insert("content".to_owned(), content);
+        if let Some(thoughts) = said.thoughts {
+            map.insert("reasoning_content".to_owned(), thoughts.into());
+        }
+        if !said.calls.is_empty() {
+            map.insert("tool_calls".to_owned(), said.calls.into());
+        }
+        self.push(map, message, path);
+        Ok(())
+    }
+
+    fn say(&mut self, block: &Block, path: &Path<'_>, said: &mut Said) -> Result<(), WireError> {
+        match &block.content {
+            Content::Text(text) => said.text.get_or_insert_default().push_str(text),
+            Content::Thinking { thinking, .. } if self.options.reasoning_content => {
+                said.thoughts.get_or_insert_default().push_str(thinking);
+            }
+            Content::Thinking { .. } | Content::RedactedThinking { .. } => {
+                self.parts
+                    .drops
+                    .add(path, "Chat Completions takes no thoughts back");
+                return Ok(());
+            }
+            Content::ToolUse { id, name, input } => {
+                let mut call = write_call(id, name, input, tool_type(self.request, name));
+                if self.parts.own
+                    && let Some(map) = call.as_object_mut()
+                {
+                    map.extend(block.rest.clone());
+                }
+                said.calls.push(call);
+            }
+            _ => {
+                return Err(WireError::unsupported(
+                    Dialect::Chat,
+                    path,
+                    "Chat Completions takes only text and tool calls from the assistant",
+                ));
+            }
+        }
+        if block.cache_control.is_some() {
+            self.parts.drops.add(
+                path.key("cache_control"),
+                "the server caches prompts by itself",
+            );
+        }
+        if !self.parts.own {
+            self.parts.drops.rest(path, &block.rest);
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Said {
+    text: Option<String>,
+    thoughts: Option<String>,
+    calls: Vec<Value>,
+}
+
+fn write_call(id: &str, name: &str, input: &Value, kind: &str) -> Value {
+    let id = safe_id(id);
+    let name = safe_name(name);
+    if kind == "custom" {
+        let text = input.get("input").and_then(Value::as_str);
+        let text = text.map_or_else(|| arguments::write(input), str::to_owned);
+        return json!({"id": id, "type": "custom", "custom": {"name": name, "input": text}});
+    }
+    let arguments = arguments::write(input);
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}

@@ -1,0 +1,33 @@
+//! OpenAI Chat Completions, the dialect most servers of the world speak.
+//!
+//! Owns the reading and writing of its requests, answers and streams. What it shares
+//! with the Responses dialect is in [`crate::openai`].
+
+mod message_in;
+mod message_out;
+mod part_in;
+mod part_out;
+mod request_in;
+mod request_out;
+mod response_in;
+mod response_out;
+mod stream_calls;
+mod stream_in;
+mod stream_out;
+mod tools;
+
+use crate::openai::Names;
+
+pub(crate) use request_in::read_request;
+pub(crate) use request_out::write_request;
+pub(crate) use response_in::read_response;
+pub(crate) use response_out::write_response;
+pub(crate) use stream_in::ChatReader;
+pub(crate) use stream_out::ChatWriter;
+
+const USAGE: Names = Names {
+    input: "prompt_tokens",
+    input_details: "prompt_tokens_details",
+    output: "completion_tokens",
+    output_details: "completion_tokens_details",
+};

@@ -1,0 +1,100 @@
+//! Parts of a chat message, read.
+
+use serde_json::Value;
+
+use crate::error::WireError;
+use crate::fields::{Fields, Path, wrong};
+use crate::neutral::{Block, Content, Source};
+use crate::openai::read_breakpoint;
+use crate::plain::split_data_url;
+
+/// Content that is a string or a list of parts.
+pub(super) fn read_parts(value: Value, path: &Path<'_>) -> Result<Vec<Block>, WireError> {
+    match value {
+        Value::String(text) => Ok(vec![Block::text(text)]),
+        Value::Array(items) => items
+            .into_iter()
+            .enumerate()
+            .map(|(i, item)| read_part(item, &path.index(i)))
+            .collect(),
+        other => Err(wrong(path, "a string or a list of parts", &other)),
+    }
+}
+
+fn read_part(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let kind = fields.string("type")?;
+    let cache_control = fields
+        .take("prompt_cache_breakpoint")
+        .map(|mark| read_breakpoint(&mark))
+        // Clients used to gateways put Anthropic's own mark here.
+        .or_else(|| fields.take("cache_control"));
+    let content = match kind.as_str() {
+        "text" => Content::Text(fields.string("text")?),
+        "refusal" => Content::Text(fields.string("refusal")?),
+        "image_url" => read_image(&mut fields)?,
+        "file" => read_file(&mut fields)?,
+        _ => Content::Other { kind },
+    };
+    Ok(Block {
+        content,
+        cache_control,
+        rest: fields.rest(),
+    })
+}
+
+fn read_image(fields: &mut Fields<'_>) -> Result<Content, WireError> {
+    let path = &fields.path().key("image_url");
+    let url = match fields.need("image_url")? {
+        Value::String(url) => url,
+        object => {
+            let mut inner = Fields::of(object, path)?;
+            let url = inner.string("url")?;
+            fields.put_all(inner.rest());
+            url
+        }
+    };
+    Ok(Content::Image(source_of(url)))
+}
+
+/// Bytes of a `data:` URL, or the address of the picture.
+pub(crate) fn source_of(url: String) -> Source {
+    match split_data_url(&url) {
+        Some((media_type, data)) => Source::Base64 {
+            media_type: media_type.to_owned(),
+            data: data.to_owned(),
+        },
+        None => Source::Url(url),
+    }
+}
+
+fn read_file(fields: &mut Fields<'_>) -> Result<Content, WireError> {
+    let path = &fields.path().key("file");
+    let mut file = Fields::of(fields.need("file")?, path)?;
+    let title = file.opt_string("filename")?;
+    let source = match (file.opt_string("file_data")?, file.opt_string("file_id")?) {
+        (Some(data), _) => document_source(data),
+        (None, Some(id)) => Source::File(id),
+        (None, None) => {
+            return Err(WireError::Missing {
+                field: path.key("file_data").to_string(),
+            });
+        }
+    };
+    fields.put_all(file.rest());
+    Ok(Content::Document { source, title })
+}
+
+/// File data is a `data:` URL or, from older clients, bare base64 of a PDF.
+pub(crate) fn document_source(data: String) -> Source {
+    match split_data_url(&data) {
+        Some((media_type, data)) => Source::Base64 {
+            media_type: media_type.to_owned(),
+            data: data.to_owned(),
+        },
+        None => Source::Base64 {
+            media_type: "application/pdf".to_owned(),
+            data,
+        },
+    }
+}

@@ -1,0 +1,158 @@
+//! A Chat Completions request, written for an OpenAI-like server.
+
+use serde_json::{Value, json};
+
+use super::message_out::write_messages;
+use super::tools::{write_choice, write_tools};
+use crate::Dialect;
+use crate::context::{Outgoing, ReadContext, WriteOptions};
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{Path, put};
+use crate::neutral::{Format, Map, Request};
+use crate::openai::effort_of;
+
+pub(crate) fn write_request(
+    request: &Request,
+    options: &WriteOptions,
+) -> Result<Outgoing, WireError> {
+    let mut drops = Drops::default();
+    let mut body = Map::new();
+    body.insert("model".to_owned(), request.model.as_str().into());
+    let messages = write_messages(request, options, &mut drops)?;
+    body.insert("messages".to_owned(), messages.into());
+    let tools = write_tools(request, &mut drops);
+    if !tools.is_empty() {
+        body.insert("tools".to_owned(), tools.into());
+        put(&mut body, "tool_choice", write_choice(request)?);
+        put(
+            &mut body,
+            "parallel_tool_calls",
+            request.parallel_tool_calls,
+        );
+    }
+    write_settings(request, options, &mut body, &mut drops)?;
+    write_rest(request, &mut body, &mut drops);
+    Ok(Outgoing {
+        body: Value::Object(body),
+        dropped: drops.into_vec(),
+        context: ReadContext::of(request),
+    })
+}
+
+fn write_settings(
+    request: &Request,
+    options: &WriteOptions,
+    body: &mut Map,
+    drops: &mut Drops,
+) -> Result<(), WireError> {
+    let limit = if options.legacy_max_tokens {
+        "max_tokens"
+    } else {
+        "max_completion_tokens"
+    };
+    put(body, limit, request.max_tokens);
+    if request.stream {
+        body.insert("stream".to_owned(), true.into());
+    }
+    if !request.stop_sequences.is_empty() {
+        body.insert("stop".to_owned(), request.stop_sequences.clone().into());
+    }
+    if options.sampling {
+        put(
+            body,
+            "temperature",
+            request.temperature.clone().map(Value::Number),
+        );
+        put(body, "top_p", request.top_p.clone().map(Value::Number));
+    } else {
+        for (key, value) in [
+            ("temperature", &request.temperature),
+            ("top_p", &request.top_p),
+        ] {
+            if value.is_some() {
+                drops.add(key, "the model takes no sampling parameters");
+            }
+        }
+    }
+    match request.top_k {
+        Some(top_k) if request.origin == Dialect::Chat => put(body, "top_k", Some(top_k)),
+        Some(_) => drops.add("top_k", "Chat Completions has no top_k"),
+        None => {}
+    }
+    put(body, "reasoning_effort", effort_of(request, drops));
+    put(body, "response_format", write_format(request)?);
+    put(body, "user", request.user.clone());
+    for (key, there) in [
+        ("cache_control", request.cache_control.is_some()),
+        ("container", request.container.is_some()),
+    ] {
+        if there {
+            drops.add(key, "Chat Completions has no such field");
+        }
+    }
+    Ok(())
+}
+
+fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
+    Ok(match &request.format {
+        None => None,
+        Some(Format::JsonObject) => Some(json!({"type": "json_object"})),
+        Some(Format::JsonSchema { .. }) => Some(json!({
+            "type": "json_schema",
+            "json_schema": request.format.as_ref().map(write_schema),
+        })),
+        Some(Format::Other(map)) if request.origin == Dialect::Chat => {
+            Some(Value::Object(map.clone()))
+        }
+        Some(Format::Other(_)) => {
+            return Err(WireError::unsupported(
+                Dialect::Chat,
+                "output_config.format",
+                "Chat Completions knows no such output format",
+            ));
+        }
+    })
+}
+
+/// Name, description, schema and strictness. A name is required; strictness is what
+/// Anthropic's format always means.
+pub(crate) fn write_schema(format: &Format) -> Map {
+    let mut map = Map::new();
+    if let Format::JsonSchema {
+        schema,
+        name,
+        description,
+        strict,
+    } = format
+    {
+        map.insert(
+            "name".to_owned(),
+            name.as_deref().unwrap_or("answer").into(),
+        );
+        put(&mut map, "description", description.clone());
+        put(
+            &mut map,
+            "strict",
+            strict.or(name.is_none().then_some(true)),
+        );
+        map.insert("schema".to_owned(), schema.clone());
+    }
+    map
+}
+
+fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
+    match request.origin {
+        Dialect::Chat => body.extend(request.rest.clone()),
+        _ => drops.rest(&Path::Root, &request.rest),
+    }
+    if request.stream {
+        // Without it there would be no usage to give to anyone.
+        let options = body
+            .entry("stream_options")
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Some(options) = options.as_object_mut() {
+            options.insert("include_usage".to_owned(), true.into());
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A Chat Completions answer, written for a client.
+
+use serde_json::{Value, json};
+
+use super::USAGE;
+use crate::Dialect;
+use crate::anthropic::block_to_client;
+use crate::arguments;
+use crate::context::ReplyContext;
+use crate::drops::{Dropped, Drops};
+use crate::fields::Path;
+use crate::fields::put;
+use crate::neutral::{Content, Map, Response, StopReason};
+use crate::openai::write_usage;
+
+pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
+    let mut drops = Drops::default();
+    let mut message = write_message(response, context, &mut drops);
+    let own = response.origin == Dialect::Chat;
+    if own {
+        message.extend(response.message_rest.clone());
+    }
+    let reason = finish_reason(response.stop_reason.as_ref());
+    let mut body = Map::new();
+    let id = context.id_for(&response.id, "chatcmpl-");
+    body.insert("id".to_owned(), id.into());
+    body.insert("object".to_owned(), "chat.completion".into());
+    body.insert("created".to_owned(), context.created.into());
+    body.insert("model".to_owned(), context.model_or(&response.model).into());
+    let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": reason});
+    body.insert("choices".to_owned(), json!([choice]));
+    body.insert("usage".to_owned(), write_usage(&response.usage, &USAGE));
+    put(&mut body, "container", response.container.clone());
+    if own {
+        body.extend(response.rest.clone());
+    }
+    (Value::Object(body), drops.into_vec())
+}
+
+fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops) -> Map {
+    let mut text = String::new();
+    let mut thoughts = String::new();
+    let mut blocks = Vec::new();
+    let mut calls = Vec::new();
+    for (i, block) in response.content.iter().enumerate() {
+        match &block.content {
+            Content::Text(more) => text.push_str(more),
+            Content::Thinking { thinking, .. } => {
+                thoughts.push_str(thinking);
+                blocks.push(block_to_client(block));
+            }
+            Content::RedactedThinking { .. } => blocks.push(block_to_client(block)),
+            Content::ToolUse { id, name, input } => {
+                calls.push(write_call(id, name, input, context))
+            }
+            _ => drops.add(Path::Root.key("content").index(i), UNSAYABLE),
+        }
+    }
+    let refusal = refusal_of(response).filter(|refusal| *refusal == text);
+    let mut message = Map::from_iter([("role".to_owned(), "assistant".into())]);
+    let content = (!text.is_empty() && refusal.is_none()).then(|| text.clone());
+    message.insert("content".to_owned(), content.into());
+    message.insert("refusal".to_owned(), refusal.into());
+    if !thoughts.is_empty() {
+        message.insert("reasoning_content".to_owned(), thoughts.into());
+    }
+    if !blocks.is_empty() {
+        message.insert("thinking_blocks".to_owned(), blocks.into());
+    }
+    if !calls.is_empty() {
+        message.insert("tool_calls".to_owned(), calls.into());
+    }
+    message
+}
+
+pub(super) const UNSAYABLE: &str = "Chat Completions has no such block";
+
+fn refusal_of(response: &Response) -> Option<&str> {
+    let details = response.stop_details.as_ref()?;
+    details.get("explanation")?.as_str()
+}
+
+fn write_call(id: &str, name: &str, input: &Value, context: &ReplyContext) -> Value {
+    if context.freeform.iter().any(|known| known == name) {
+        let text = freeform_text(input);
+        return json!({"id": id, "type": "custom", "custom": {"name": name, "input": text}});
+    }
+    let arguments = arguments::write(input);
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+}
+
+/// The one text of a free-form tool; models without such tools put it in a field.
+pub(crate) fn freeform_text(input: &Value) -> String {
+    let text = input.get("input").and_then(Value::as_str);
+    text.map_or_else(|| arguments::write(input), str::to_owned)
+}
+
+/// Chat has no word for a paused turn or a full context: the answer is cut short.
+pub(super) fn finish_reason(reason: Option<&StopReason>) -> &'static str {
+    match reason {
+        Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => "length",
+        Some(StopReason::ToolUse) => "tool_calls",
+        Some(StopReason::Refusal) => "content_filter",
+        Some(StopReason::EndTurn | StopReason::StopSequence | StopReason::Other(_)) | None => {
+            "stop"
+        }
+    }
+}

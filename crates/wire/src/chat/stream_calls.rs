@@ -1,0 +1,194 @@
+//! Tool calls of a chat stream. Fragments of parallel calls may come interleaved, told
+//! apart by index only; blocks are told one after the other, so later calls wait.
+
+use crate::arguments;
+use crate::blocks::{Blocks, Open};
+use crate::context::ReadContext;
+use crate::names::made_id;
+use crate::neutral::StreamEvent;
+
+/// The most bytes the arguments of all calls of one answer may have.
+const MAX_BYTES: usize = 32 << 20;
+
+/// One fragment of a call.
+pub(super) struct Fragment {
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    /// JSON text; of a free-form call, text escaped as inside a JSON string.
+    pub(super) arguments: String,
+    pub(super) freeform: bool,
+}
+
+#[derive(Debug)]
+struct Call {
+    index: Option<u64>,
+    id: Option<String>,
+    name: String,
+    arguments: String,
+    freeform: bool,
+    state: State,
+}
+
+/// What makes the text of a free-form call the JSON of a function's one argument.
+const BEFORE: &str = "{\"input\":\"";
+const AFTER: &str = "\"}";
+
+impl Call {
+    /// Free text has no end of its own; it is taken to be whole when something else
+    /// begins.
+    fn is_complete(&self) -> bool {
+        self.freeform || arguments::is_complete(&self.arguments)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Open,
+    Closed,
+}
+
+/// All calls of an answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    bytes: usize,
+}
+
+impl Calls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Takes a fragment and tells what can be told now; says what is wrong if the
+    /// stream makes no sense.
+    pub(super) fn push(
+        &mut self,
+        fragment: Fragment,
+        blocks: &mut Blocks,
+        context: &ReadContext,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), &'static str> {
+        self.bytes += fragment.arguments.len();
+        if self.bytes > MAX_BYTES {
+            return Err("the arguments of its tool calls are too large");
+        }
+        let (at, is_new) = self.find(&fragment);
+        let Some(call) = self.calls.get_mut(at) else {
+            return Ok(());
+        };
+        if call.id.is_none() {
+            call.id = fragment.id.filter(|id| !id.is_empty());
+        }
+        if call.name.is_empty() {
+            call.name = fragment.name.unwrap_or_default();
+        }
+        call.arguments.push_str(&fragment.arguments);
+        match (call.state, blocks.open()) {
+            (State::Open, _) => blocks.arguments(fragment.arguments, out),
+            (State::Closed, _) if fragment.arguments.trim().is_empty() => {}
+            (State::Closed, _) => return Err("it goes on with a tool call that was complete"),
+            (State::Waiting, Open::Call(other)) => {
+                if is_new && self.is_complete(other) {
+                    self.close(blocks, out);
+                    self.start(at, blocks, context, out);
+                }
+            }
+            (State::Waiting, _) => self.start(at, blocks, context, out),
+        }
+        Ok(())
+    }
+
+    /// Whether every call told of so far has all its arguments, so that other content
+    /// may follow.
+    pub(super) fn all_complete(&self) -> bool {
+        self.calls
+            .iter()
+            .all(|call| call.state == State::Closed || call.is_complete())
+    }
+
+    /// Tells all that waits; the answer has ended.
+    pub(super) fn finish(
+        &mut self,
+        blocks: &mut Blocks,
+        context: &ReadContext,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), &'static str> {
+        self.close(blocks, out);
+        for at in 0..self.calls.len() {
+            self.start(at, blocks, context, out);
+            self.close(blocks, out);
+        }
+        let nameless = self.calls.iter().any(|call| call.state == State::Waiting);
+        if nameless {
+            return Err("it calls a tool without a name");
+        }
+        Ok(())
+    }
+
+    /// The call a fragment belongs to. Servers that leave the index out, or give every
+    /// call the same, still give each call an id of its own.
+    fn find(&mut self, fragment: &Fragment) -> (usize, bool) {
+        let id = fragment.id.as_deref().filter(|id| !id.is_empty());
+        let found = self.calls.iter().rposition(|call| match fragment.index {
+            Some(_) => call.index == fragment.index,
+            None => true,
+        });
+        if let Some(at) = found
+            && let Some(call) = self.calls.get(at)
+            && (id.is_none() || call.id.is_none() || call.id.as_deref() == id)
+        {
+            return (at, false);
+        }
+        let before = if fragment.freeform { BEFORE } else { "" };
+        self.calls.push(Call {
+            index: fragment.index,
+            id: None,
+            name: String::new(),
+            arguments: before.to_owned(),
+            freeform: fragment.freeform,
+            state: State::Waiting,
+        });
+        (self.calls.len() - 1, true)
+    }
+
+    fn is_complete(&self, key: u64) -> bool {
+        usize::try_from(key)
+            .ok()
+            .and_then(|at| self.calls.get(at))
+            .is_some_and(Call::is_complete)
+    }
+
+    fn start(
+        &mut self,
+        at: usize,
+        blocks: &mut Blocks,
+        context: &ReadContext,
+        out: &mut Vec<StreamEvent>,
+    ) {
+        let Some(call) = self.calls.get_mut(at) else {
+            return;
+        };
+        if call.state != State::Waiting || call.name.is_empty() {
+            return;
+        }
+        call.state = State::Open;
+        let id = call.id.clone().unwrap_or_else(|| made_id(&context.id, at));
+        let name = context.names.original(call.name.clone());
+        blocks.call(at as u64, id, name, out);
+        blocks.arguments(call.arguments.clone(), out);
+    }
+
+    fn close(&mut self, blocks: &mut Blocks, out: &mut Vec<StreamEvent>) {
+        for call in &mut self.calls {
+            if call.state == State::Open {
+                call.state = State::Closed;
+                if call.freeform {
+                    blocks.arguments(AFTER.to_owned(), out);
+                }
+            }
+        }
+        blocks.close(out);
+    }
+}

@@ -1,0 +1,284 @@
+//! A Chat Completions stream, read.
+
+use serde_json::Value;
+
+use super::USAGE;
+use super::response_in::stop_reason;
+use super::stream_calls::{Calls, Fragment};
+use crate::blocks::{Blocks, Open};
+use crate::context::ReadContext;
+use crate::error::WireError;
+use crate::fields::{Fields, Path, parse};
+use crate::neutral::{ApiError, Block, Content, ErrorKind, StreamEvent, Usage, refusal_details};
+use crate::openai::{read_error_value, read_usage};
+
+/// Reads the chunks of one stream.
+#[derive(Debug)]
+pub(crate) struct ChatReader {
+    context: ReadContext,
+    started: bool,
+    ended: bool,
+    blocks: Blocks,
+    calls: Calls,
+    /// Text that came between fragments of a call: told after the calls.
+    late_text: String,
+    refusal: String,
+    finish_reason: Option<String>,
+    usage: Usage,
+}
+
+impl ChatReader {
+    pub(crate) fn new(context: ReadContext) -> Self {
+        ChatReader {
+            context,
+            started: false,
+            ended: false,
+            blocks: Blocks::default(),
+            calls: Calls::default(),
+            late_text: String::new(),
+            refusal: String::new(),
+            finish_reason: None,
+            usage: Usage::default(),
+        }
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes one event's data.
+    pub(crate) fn event(
+        &mut self,
+        data: &[u8],
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        if data.trim_ascii() == b"[DONE]" {
+            self.end(out);
+            return Ok(());
+        }
+        let root = Path::Root;
+        let mut fields = Fields::of(parse(data)?, &root)?;
+        if let Some(error) = fields.take("error") {
+            self.fail(read_error_value(None, &error), out);
+            return Ok(());
+        }
+        self.start(&mut fields, out)?;
+        if let Some(usage) = fields.take("usage") {
+            self.usage = read_usage(usage, &root.key("usage"), &USAGE)?;
+        }
+        let choices = fields.opt_list("choices")?.unwrap_or_default();
+        // More than one choice cannot be asked for.
+        if let Some(choice) = choices.into_iter().next() {
+            self.choice(choice, out)?;
+        }
+        Ok(())
+    }
+
+    /// The stream's bytes have ended. Servers that forget `[DONE]` have still ended
+    /// well if they gave a reason.
+    pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.ended {
+            return;
+        }
+        if self.finish_reason.is_some() {
+            self.end(out);
+        } else {
+            self.fail(ApiError::cut_short(), out);
+        }
+    }
+
+    fn start(
+        &mut self,
+        fields: &mut Fields<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        if self.started {
+            return Ok(());
+        }
+        self.started = true;
+        let id = fields.opt_string("id")?.filter(|id| !id.is_empty());
+        let model = fields.opt_string("model")?.filter(|m| !m.is_empty());
+        out.push(StreamEvent::MessageStart {
+            id: id.unwrap_or_else(|| self.context.id.clone()),
+            model: model.unwrap_or_else(|| self.context.model.clone()),
+            usage: Usage::default(),
+            rest: Default::default(),
+        });
+        Ok(())
+    }
+
+    fn choice(&mut self, choice: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+        let path = Path::Root;
+        let path = path.key("choices");
+        let path = path.index(0);
+        let mut choice = Fields::of(choice, &path)?;
+        if let Some(delta) = choice.take("delta") {
+            let path = path.key("delta");
+            self.delta(Fields::of(delta, &path)?, out)?;
+        }
+        if let Some(reason) = choice.opt_string("finish_reason")? {
+            self.finish_reason = Some(reason);
+        }
+        Ok(())
+    }
+
+    fn delta(
+        &mut self,
+        mut delta: Fields<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        self.thoughts(&mut delta, out)?;
+        if let Some(text) = delta.opt_string("content")? {
+            self.text(text, out);
+        }
+        if let Some(refusal) = delta.opt_string("refusal")? {
+            self.refusal.push_str(&refusal);
+            self.text(refusal, out);
+        }
+        let path = delta.path().key("tool_calls");
+        let calls = delta.opt_list("tool_calls")?.unwrap_or_default();
+        for (i, call) in calls.into_iter().enumerate() {
+            let fragment = read_fragment(call, &path.index(i))?;
+            let told = self
+                .calls
+                .push(fragment, &mut self.blocks, &self.context, out);
+            if let Err(why) = told {
+                self.fail(nonsense(why), out);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn thoughts(
+        &mut self,
+        delta: &mut Fields<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        let text = match (delta.take("reasoning_content"), delta.take("reasoning")) {
+            (Some(Value::String(text)), _) | (None, Some(Value::String(text))) => text,
+            _ => String::new(),
+        };
+        if !text.is_empty() {
+            self.blocks.thinking(text, out);
+        }
+        // Gateways repeat the thought as a block; only what is new in it counts.
+        for block in delta.opt_list("thinking_blocks")?.unwrap_or_default() {
+            let text = |key: &str| {
+                let value = block.get(key).and_then(Value::as_str).unwrap_or_default();
+                value.to_owned()
+            };
+            let (signature, data) = (text("signature"), text("data"));
+            if !signature.is_empty() {
+                self.blocks.signature(signature, out);
+                self.blocks.close(out);
+            } else if !data.is_empty() {
+                let block = Block::new(Content::RedactedThinking { data });
+                self.blocks.whole(block, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: String, out: &mut Vec<StreamEvent>) {
+        if text.is_empty() {
+            return;
+        }
+        if matches!(self.blocks.open(), Open::Call(_)) {
+            if !self.late_text.is_empty() || !self.calls.all_complete() {
+                self.late_text.push_str(&text);
+                return;
+            }
+            if let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out) {
+                self.fail(nonsense(why), out);
+                return;
+            }
+        }
+        self.blocks.text(text, out);
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.ended {
+            return;
+        }
+        if !self.started {
+            self.fail(ApiError::cut_short(), out);
+            return;
+        }
+        if let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out) {
+            self.fail(nonsense(why), out);
+            return;
+        }
+        if !self.late_text.is_empty() {
+            self.blocks.text(std::mem::take(&mut self.late_text), out);
+        }
+        self.blocks.close(out);
+        let refused = !self.refusal.is_empty();
+        let reason = self.finish_reason.as_deref();
+        out.push(StreamEvent::MessageDelta {
+            stop_reason: Some(stop_reason(reason, !self.calls.is_empty(), refused)),
+            stop_sequence: None,
+            stop_details: refused.then(|| refusal_details(Some(&self.refusal))),
+            container: None,
+            usage: self.usage.clone(),
+        });
+        out.push(StreamEvent::MessageStop);
+        self.ended = true;
+    }
+
+    fn fail(&mut self, error: ApiError, out: &mut Vec<StreamEvent>) {
+        if !self.ended {
+            self.ended = true;
+            out.push(StreamEvent::Error(error));
+        }
+    }
+}
+
+pub(crate) fn nonsense(why: &str) -> ApiError {
+    ApiError {
+        status: 502,
+        code: Some("upstream-stream-malformed".to_owned()),
+        ..ApiError::new(
+            ErrorKind::Api,
+            format!("the upstream's stream makes no sense: {why}"),
+        )
+    }
+}
+
+fn read_fragment(value: Value, path: &Path<'_>) -> Result<Fragment, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let freeform = fields.peek("custom").is_some_and(Value::is_object);
+    let mut fragment = Fragment {
+        index: fields.opt_u64("index")?,
+        id: fields.opt_string("id")?,
+        name: None,
+        arguments: String::new(),
+        freeform,
+    };
+    let key = if freeform { "custom" } else { "function" };
+    let path = path.key(key);
+    let Some(inner) = fields.take(key) else {
+        return Ok(fragment);
+    };
+    let mut inner = Fields::of(inner, &path)?;
+    fragment.name = inner.opt_string("name")?;
+    fragment.arguments = if freeform {
+        escaped(&inner.opt_string("input")?.unwrap_or_default())
+    } else {
+        match inner.take("arguments") {
+            Some(Value::String(text)) => text,
+            Some(other) => other.to_string(),
+            None => String::new(),
+        }
+    };
+    Ok(fragment)
+}
+
+/// Text as it stands inside a JSON string.
+fn escaped(text: &str) -> String {
+    let json = Value::from(text).to_string();
+    let inner = json
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    inner.unwrap_or_default().to_owned()
+}

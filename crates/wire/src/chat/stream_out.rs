@@ -1,0 +1,211 @@
+//! A Chat Completions stream, written for a client.
+
+use serde_json::{Value, json};
+
+use super::USAGE;
+use super::response_out::{UNSAYABLE, finish_reason, freeform_text};
+use crate::anthropic::block_to_client;
+use crate::arguments;
+use crate::context::ReplyContext;
+use crate::drops::{Dropped, Drops};
+use crate::fields::Path;
+use crate::neutral::{Block, Content, Delta, StreamEvent, Usage};
+use crate::openai::{render_error, write_usage};
+use crate::sse::{write_json, write_text};
+
+/// Writes the chunks of one stream.
+#[derive(Debug)]
+pub(crate) struct ChatWriter {
+    context: ReplyContext,
+    id: String,
+    model: String,
+    calls: usize,
+    open: Open,
+    drops: Drops,
+}
+
+/// The block being told.
+#[derive(Debug)]
+enum Open {
+    /// Text, or a block this dialect cannot say.
+    Plain,
+    Call,
+    /// A free-form call, whose text is known only when its JSON is whole.
+    Freeform(String),
+    /// A thought, kept to be told again with its signature.
+    Thought(Block),
+}
+
+impl ChatWriter {
+    pub(crate) fn new(context: ReplyContext) -> Self {
+        ChatWriter {
+            context,
+            id: String::new(),
+            model: String::new(),
+            calls: 0,
+            open: Open::Plain,
+            drops: Drops::default(),
+        }
+    }
+
+    /// What of the stream so far could not be said.
+    pub(crate) fn take_dropped(&mut self) -> Vec<Dropped> {
+        std::mem::take(&mut self.drops).into_vec()
+    }
+
+    pub(crate) fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
+        match event {
+            StreamEvent::MessageStart { id, model, .. } => {
+                self.id = self.context.id_for(id, "chatcmpl-");
+                self.model = self.context.model_or(model).to_owned();
+                self.chunk(json!({"role": "assistant", "content": ""}), None, out);
+            }
+            StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
+            StreamEvent::BlockDelta { delta, .. } => self.delta(delta, out),
+            StreamEvent::BlockStop { .. } => self.stop(out),
+            StreamEvent::MessageDelta {
+                stop_reason,
+                container,
+                usage,
+                ..
+            } => {
+                let reason = finish_reason(stop_reason.as_ref());
+                self.last(reason, container.as_ref(), usage, out);
+            }
+            StreamEvent::MessageStop => write_text(out, "", "[DONE]"),
+            StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
+            StreamEvent::Error(error) => write_json(out, "", &render_error(error).body),
+            StreamEvent::Other { name, .. } => self.drops.add(name, UNSAYABLE),
+        }
+    }
+
+    fn start(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
+        self.open = Open::Plain;
+        match &block.content {
+            Content::Text(text) if text.is_empty() => {}
+            Content::Text(text) => self.chunk(json!({"content": text}), None, out),
+            Content::Thinking { .. } => self.open = Open::Thought(block.clone()),
+            Content::RedactedThinking { .. } => {
+                let delta = json!({"thinking_blocks": [block_to_client(block)]});
+                self.chunk(delta, None, out);
+            }
+            Content::ToolUse { id, name, input } => {
+                let freeform = self.context.freeform.contains(name);
+                let call = if freeform {
+                    json!({"index": self.calls, "id": id, "type": "custom",
+                        "custom": {"name": name, "input": ""}})
+                } else {
+                    json!({"index": self.calls, "id": id, "type": "function",
+                        "function": {"name": name, "arguments": first_arguments(input)}})
+                };
+                self.calls += 1;
+                self.open = if freeform {
+                    Open::Freeform(first_arguments(input))
+                } else {
+                    Open::Call
+                };
+                self.chunk(json!({"tool_calls": [call]}), None, out);
+            }
+            _ => self
+                .drops
+                .add(Path::Root.key("content").index(index), UNSAYABLE),
+        }
+    }
+
+    fn delta(&mut self, delta: &Delta, out: &mut Vec<u8>) {
+        match (delta, &mut self.open) {
+            (Delta::Text(text), _) => self.chunk(json!({"content": text}), None, out),
+            (Delta::Thinking(text), Open::Thought(block)) => {
+                if let Content::Thinking { thinking, .. } = &mut block.content {
+                    thinking.push_str(text);
+                }
+                self.chunk(json!({"reasoning_content": text}), None, out);
+            }
+            (Delta::Signature(text), Open::Thought(block)) => {
+                if let Content::Thinking { signature, .. } = &mut block.content {
+                    text.clone_into(signature);
+                }
+            }
+            (Delta::InputJson(json), Open::Freeform(text)) => text.push_str(json),
+            (Delta::InputJson(json), Open::Call) => {
+                let call =
+                    json!({"index": self.calls.saturating_sub(1), "function": {"arguments": json}});
+                self.chunk(json!({"tool_calls": [call]}), None, out);
+            }
+            // The deltas of a block that was noted when it began.
+            _ => {}
+        }
+    }
+
+    fn stop(&mut self, out: &mut Vec<u8>) {
+        match std::mem::replace(&mut self.open, Open::Plain) {
+            Open::Plain | Open::Call => {}
+            Open::Thought(block) => {
+                let signed = matches!(&block.content, Content::Thinking { signature, .. } if !signature.is_empty());
+                if signed {
+                    let delta = json!({"thinking_blocks": [block_to_client(&block)]});
+                    self.chunk(delta, None, out);
+                }
+            }
+            Open::Freeform(json) => {
+                let text = freeform_text(&arguments::parse(json));
+                let call =
+                    json!({"index": self.calls.saturating_sub(1), "custom": {"input": text}});
+                self.chunk(json!({"tool_calls": [call]}), None, out);
+            }
+        }
+    }
+
+    fn last(&mut self, reason: &str, container: Option<&Value>, usage: &Usage, out: &mut Vec<u8>) {
+        let mut chunk = self.head();
+        if let Some(map) = chunk.as_object_mut() {
+            map.insert("choices".to_owned(), choices(json!({}), Some(reason)));
+            if let Some(container) = container {
+                map.insert("container".to_owned(), container.clone());
+            }
+        }
+        write_json(out, "", &chunk);
+        if self.context.include_usage {
+            let mut chunk = self.head();
+            if let Some(map) = chunk.as_object_mut() {
+                map.insert("choices".to_owned(), json!([]));
+                map.insert("usage".to_owned(), write_usage(usage, &USAGE));
+            }
+            write_json(out, "", &chunk);
+        }
+    }
+
+    fn chunk(&self, delta: Value, reason: Option<&str>, out: &mut Vec<u8>) {
+        let mut chunk = self.head();
+        if let Some(map) = chunk.as_object_mut() {
+            map.insert("choices".to_owned(), choices(delta, reason));
+        }
+        write_json(out, "", &chunk);
+    }
+
+    fn head(&self) -> Value {
+        let mut head = json!({
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.context.created,
+            "model": self.model,
+            "choices": null,
+        });
+        if let (true, Some(map)) = (self.context.include_usage, head.as_object_mut()) {
+            map.insert("usage".to_owned(), Value::Null);
+        }
+        head
+    }
+}
+
+fn choices(delta: Value, reason: Option<&str>) -> Value {
+    json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": reason}])
+}
+
+/// Arguments known at the start; streams of most providers begin with none.
+fn first_arguments(input: &Value) -> String {
+    match input.as_object() {
+        Some(map) if map.is_empty() => String::new(),
+        _ => arguments::write(input),
+    }
+}

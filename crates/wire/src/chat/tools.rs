@@ -1,0 +1,203 @@
+//! Chat's tools and tool choice, both ways.
+
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{Fields, Path, TOOLS, object, put, wrong};
+use crate::names::safe_name;
+use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
+
+pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let kind = fields.string("type")?;
+    let cache_control = fields.take("cache_control");
+    let (name, kind) = match kind.as_str() {
+        "function" => read_function(&mut fields)?,
+        "custom" => read_custom(&mut fields)?,
+        _ => (String::new(), ToolKind::Server { kind }),
+    };
+    Ok(Tool {
+        name,
+        kind,
+        cache_control,
+        rest: fields.rest(),
+    })
+}
+
+fn read_function(fields: &mut Fields<'_>) -> Result<(String, ToolKind), WireError> {
+    let path = &fields.path().key("function");
+    let mut inner = Fields::of(fields.need("function")?, path)?;
+    let name = inner.string("name")?;
+    let kind = ToolKind::Function {
+        description: inner.opt_string("description")?,
+        input_schema: inner.take("parameters").unwrap_or_else(no_parameters),
+        strict: inner.opt_bool("strict")?,
+    };
+    let rest = inner.rest();
+    if !rest.is_empty() {
+        fields.put_all(Map::from_iter([("function".to_owned(), rest.into())]));
+    }
+    Ok((name, kind))
+}
+
+fn read_custom(fields: &mut Fields<'_>) -> Result<(String, ToolKind), WireError> {
+    let path = &fields.path().key("custom");
+    let mut inner = Fields::of(fields.need("custom")?, path)?;
+    let name = inner.string("name")?;
+    let description = inner.opt_string("description")?;
+    let rest = inner.rest();
+    if !rest.is_empty() {
+        fields.put_all(Map::from_iter([("custom".to_owned(), rest.into())]));
+    }
+    Ok((name, ToolKind::Freeform { description }))
+}
+
+pub(crate) fn no_parameters() -> Value {
+    json!({"type": "object", "properties": {}})
+}
+
+pub(super) fn read_choice(value: Value, path: &Path<'_>) -> Result<ToolChoice, WireError> {
+    let map = match value {
+        Value::String(word) => return read_word(word, path),
+        other => object(other, path)?,
+    };
+    let kind = map.get("type").and_then(Value::as_str).unwrap_or_default();
+    let name = map
+        .get(kind)
+        .and_then(|inner| inner.get("name"))
+        .and_then(Value::as_str);
+    match (kind, name) {
+        ("function" | "custom", Some(name)) => Ok(ToolChoice::Tool(name.to_owned())),
+        ("allowed_tools", _) => read_allowed(map.get("allowed_tools"), path),
+        _ => Ok(ToolChoice::Other(map)),
+    }
+}
+
+pub(crate) fn read_word(word: String, path: &Path<'_>) -> Result<ToolChoice, WireError> {
+    match word.as_str() {
+        "auto" => Ok(ToolChoice::Auto),
+        "none" => Ok(ToolChoice::None),
+        "required" => Ok(ToolChoice::Any),
+        _ => {
+            let expected = "\"auto\", \"none\", \"required\" or an object";
+            Err(wrong(path, expected, &Value::String(word)))
+        }
+    }
+}
+
+fn read_allowed(allowed: Option<&Value>, path: &Path<'_>) -> Result<ToolChoice, WireError> {
+    let allowed = allowed.ok_or_else(|| WireError::Missing {
+        field: path.key("allowed_tools").to_string(),
+    })?;
+    let tools = allowed.get("tools").and_then(Value::as_array);
+    let names = tools.into_iter().flatten().filter_map(|tool| {
+        let kind = tool.get("type")?.as_str()?;
+        Some(tool.get(kind)?.get("name")?.as_str()?.to_owned())
+    });
+    Ok(ToolChoice::Allowed {
+        names: names.collect(),
+        required: allowed.get("mode").and_then(Value::as_str) == Some("required"),
+    })
+}
+
+pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
+    let own = request.origin == Dialect::Chat;
+    let mut out = Vec::with_capacity(request.tools.len());
+    for (i, tool) in request.tools.iter().enumerate() {
+        let path = &TOOLS.index(i);
+        let Some(mut map) = write_tool(tool, own) else {
+            drops.add(path, "a tool that only its vendor's servers run");
+            continue;
+        };
+        if tool.cache_control.is_some() {
+            drops.add(path.key("cache_control"), "Chat tools carry no cache mark");
+        }
+        if own {
+            merge(&mut map, &tool.rest);
+        } else {
+            drops.rest(path, &tool.rest);
+        }
+        out.push(Value::Object(map));
+    }
+    out
+}
+
+/// Unknown fields go back into the inner object they came from.
+fn merge(map: &mut Map, rest: &Map) {
+    for (key, value) in rest {
+        match (map.get_mut(key), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => known.extend(more.clone()),
+            _ => {
+                map.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
+    let mut inner = Map::from_iter([("name".to_owned(), safe_name(&tool.name).into())]);
+    let kind = match &tool.kind {
+        ToolKind::Function {
+            description,
+            input_schema,
+            strict,
+        } => {
+            put(&mut inner, "description", description.clone());
+            inner.insert("parameters".to_owned(), input_schema.clone());
+            put(&mut inner, "strict", *strict);
+            "function"
+        }
+        ToolKind::Freeform { description } => {
+            put(&mut inner, "description", description.clone());
+            "custom"
+        }
+        ToolKind::Server { kind } if own => {
+            return Some(Map::from_iter([("type".to_owned(), kind.as_str().into())]));
+        }
+        ToolKind::Server { .. } => return None,
+    };
+    Some(Map::from_iter([
+        ("type".to_owned(), kind.into()),
+        (kind.to_owned(), inner.into()),
+    ]))
+}
+
+pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
+    let named = |name: &str| {
+        let kind = tool_type(request, name);
+        json!({"type": kind, kind: {"name": safe_name(name)}})
+    };
+    Ok(Some(match &request.tool_choice {
+        None => return Ok(None),
+        Some(ToolChoice::Auto) => "auto".into(),
+        Some(ToolChoice::Any) => "required".into(),
+        Some(ToolChoice::None) => "none".into(),
+        Some(ToolChoice::Tool(name)) => named(name),
+        Some(ToolChoice::Allowed { names, required }) => json!({
+            "type": "allowed_tools",
+            "allowed_tools": {
+                "mode": if *required { "required" } else { "auto" },
+                "tools": names.iter().map(|name| named(name)).collect::<Vec<_>>(),
+            },
+        }),
+        Some(ToolChoice::Other(map)) if request.origin == Dialect::Chat => map.clone().into(),
+        Some(ToolChoice::Other(_)) => {
+            return Err(WireError::unsupported(
+                Dialect::Chat,
+                "tool_choice",
+                "Chat Completions cannot force a tool that another vendor's servers run",
+            ));
+        }
+    }))
+}
+
+/// Whether a tool is a function or takes free text.
+pub(crate) fn tool_type(request: &Request, name: &str) -> &'static str {
+    let tool = request.tools.iter().find(|tool| tool.name == name);
+    match tool.map(|tool| &tool.kind) {
+        Some(ToolKind::Freeform { .. }) => "custom",
+        _ => "function",
+    }
+}

@@ -1,0 +1,144 @@
+//! What has to be remembered between a request and its answer.
+
+use serde_json::Value;
+
+use crate::drops::Dropped;
+use crate::names::Names;
+use crate::neutral::{Map, Request, ToolKind};
+
+/// What the target model or server can do, where servers of one dialect differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// Messages and InvokeModel demand a token limit; this is sent when the client set
+    /// none.
+    pub default_max_tokens: u64,
+    /// Whether temperature, top_p and top_k may be sent. The newest Anthropic models
+    /// refuse them.
+    pub sampling: bool,
+    /// Whether a system message may stand in the middle of a Messages or Converse
+    /// conversation. If not, it becomes tagged text of the user.
+    pub system_in_place: bool,
+    /// Whether a Chat server wants the old `max_tokens` field.
+    pub legacy_max_tokens: bool,
+    /// Whether a Chat server takes thoughts back as `reasoning_content`.
+    pub reasoning_content: bool,
+    /// Whether an OpenAI server takes `prompt_cache_breakpoint` marks.
+    pub cache_breakpoints: bool,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        WriteOptions {
+            default_max_tokens: 8192,
+            sampling: true,
+            system_in_place: true,
+            legacy_max_tokens: false,
+            reasoning_content: false,
+            cache_breakpoints: false,
+        }
+    }
+}
+
+/// A request in an upstream's dialect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outgoing {
+    /// The body to send.
+    pub body: Value,
+    /// What the dialect could not say.
+    pub dropped: Vec<Dropped>,
+    /// What is needed to read the answer.
+    pub context: ReadContext,
+}
+
+/// What is needed to read an upstream's answer.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadContext {
+    /// An id of the caller's making, used when the upstream gives none, and to make ids
+    /// of tool calls that have none. Must differ from answer to answer.
+    pub id: String,
+    /// The model asked for, used when the upstream names none.
+    pub model: String,
+    pub(crate) names: Names,
+    /// Stop sequences the upstream cannot look for itself.
+    pub(crate) stop_sequences: Vec<String>,
+}
+
+impl ReadContext {
+    pub(crate) fn of(request: &Request) -> Self {
+        ReadContext {
+            id: "msg_unnamed".to_owned(),
+            model: request.model.clone(),
+            names: Names::of(request),
+            stop_sequences: Vec::new(),
+        }
+    }
+
+    /// The same, with an id for the answer.
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = id.into();
+        self
+    }
+}
+
+/// What is needed to write an answer in a client's dialect.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReplyContext {
+    /// The id the client is given; the upstream's, fitted to the dialect, when none.
+    pub id: Option<String>,
+    /// The model name the client is given; the upstream's when none.
+    pub model: Option<String>,
+    /// When the answer was made, in seconds of the Unix epoch.
+    pub created: u64,
+    /// Whether a Chat stream ends with a chunk of usage.
+    pub include_usage: bool,
+    /// Names of the tools whose argument is free text.
+    pub(crate) freeform: Vec<String>,
+    /// Settings a Responses answer repeats.
+    pub(crate) echo: Map,
+}
+
+impl ReplyContext {
+    /// The context of a request's answer: the client's model name, its stream options,
+    /// and what its dialect repeats.
+    pub fn of(request: &Request, created: u64) -> Self {
+        ReplyContext {
+            id: None,
+            model: Some(request.model.clone()),
+            created,
+            include_usage: include_usage(request),
+            freeform: freeform(request),
+            echo: Map::new(),
+        }
+    }
+
+    /// The id for the client, fitted with the dialect's prefix.
+    pub(crate) fn id_for(&self, upstream: &str, prefix: &str) -> String {
+        let id = self.id.as_deref().unwrap_or(upstream);
+        if id.starts_with(prefix) {
+            id.to_owned()
+        } else {
+            format!("{prefix}{id}")
+        }
+    }
+
+    pub(crate) fn model_or<'a>(&'a self, upstream: &'a str) -> &'a str {
+        self.model.as_deref().unwrap_or(upstream)
+    }
+}
+
+fn include_usage(request: &Request) -> bool {
+    let options = request.rest.get("stream_options");
+    options
+        .and_then(|options| options.get("include_usage"))
+        .and_then(Value::as_bool)
+        .unwrap_or(false)
+}
+
+pub(crate) fn freeform(request: &Request) -> Vec<String> {
+    request
+        .tools
+        .iter()
+        .filter(|tool| matches!(tool.kind, ToolKind::Freeform { .. }))
+        .map(|tool| tool.name.clone())
+        .collect()
+}

@@ -1,0 +1,53 @@
+//! Bedrock's errors: bodies of failed requests, and exceptions inside a stream.
+
+use serde_json::Value;
+
+use crate::event_stream::Frame;
+use crate::neutral::{ApiError, ErrorKind};
+
+/// The exception a frame tells, if it tells one.
+pub(crate) fn read_exception(frame: &Frame) -> Option<ApiError> {
+    let name = match frame.header(":message-type")? {
+        "exception" => frame.header(":exception-type"),
+        "error" => frame.header(":error-code"),
+        _ => return None,
+    };
+    let name = name.unwrap_or("unknownException");
+    let body: Value = serde_json::from_slice(&frame.payload).unwrap_or(Value::Null);
+    let message = message_of(&body).or_else(|| frame.header(":error-message"));
+    let status = body
+        .get("originalStatusCode")
+        .and_then(Value::as_u64)
+        .and_then(|status| u16::try_from(status).ok());
+    let kind = kind_of(name).unwrap_or(ErrorKind::Api);
+    Some(ApiError {
+        status: status.unwrap_or(kind.status()),
+        code: Some(name.to_owned()),
+        ..ApiError::new(kind, message.unwrap_or("the upstream gave no reason"))
+    })
+}
+
+fn message_of(body: &Value) -> Option<&str> {
+    ["message", "Message", "originalMessage"]
+        .into_iter()
+        .find_map(|key| body.get(key)?.as_str())
+}
+
+fn kind_of(exception: &str) -> Option<ErrorKind> {
+    // HTTP headers spell it with a capital and a namespace, streams do not.
+    let name = exception.split([':', '#']).next_back()?;
+    let (first, rest) = name.split_at_checked(1)?;
+    match format!("{}{rest}", first.to_ascii_lowercase()).as_str() {
+        "throttlingException" => Some(ErrorKind::RateLimit),
+        "validationException" => Some(ErrorKind::InvalidRequest),
+        "accessDeniedException" => Some(ErrorKind::Permission),
+        "resourceNotFoundException" => Some(ErrorKind::NotFound),
+        "modelTimeoutException" => Some(ErrorKind::Timeout),
+        "serviceUnavailableException" | "modelNotReadyException" => Some(ErrorKind::Overloaded),
+        "serviceQuotaExceededException" => Some(ErrorKind::RateLimit),
+        "internalServerException" | "modelStreamErrorException" | "modelErrorException" => {
+            Some(ErrorKind::Api)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,5 @@
+//! Bedrock Converse.
+
+mod error;
+
+pub(crate) use error::read_exception;

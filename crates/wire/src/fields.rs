@@ -1,0 +1,209 @@
+//! Takes typed fields out of a JSON object, naming the path of whatever is wrong.
+//!
+//! Every reader of the crate goes through here: what a reader takes is typed, what
+//! it leaves is returned by [`Fields::rest`], so no unknown field is ever lost.
+
+use std::fmt;
+
+use serde_json::{Map, Number, Value};
+
+use crate::error::WireError;
+
+/// Where in a document a reader stands. Lives on the stack; text only when an error
+/// asks for it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Path<'a> {
+    Root,
+    Key(&'a Path<'a>, &'a str),
+    Index(&'a Path<'a>, usize),
+}
+
+/// The lists of the neutral conversation that writers walk.
+pub(crate) static SYSTEM: Path<'static> = Path::Key(&Path::Root, "system");
+pub(crate) static MESSAGES: Path<'static> = Path::Key(&Path::Root, "messages");
+pub(crate) static TOOLS: Path<'static> = Path::Key(&Path::Root, "tools");
+
+impl<'a> Path<'a> {
+    pub(crate) fn key(&'a self, key: &'a str) -> Path<'a> {
+        Path::Key(self, key)
+    }
+
+    pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
+        Path::Index(self, index)
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Path::Root => f.write_str("body"),
+            Path::Key(Path::Root, key) => f.write_str(key),
+            Path::Key(parent, key) => write!(f, "{parent}.{key}"),
+            Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// An object being read, field by field.
+pub(crate) struct Fields<'p> {
+    map: Map<String, Value>,
+    path: &'p Path<'p>,
+}
+
+impl<'p> Fields<'p> {
+    pub(crate) fn of(value: Value, path: &'p Path<'p>) -> Result<Self, WireError> {
+        Ok(Fields {
+            map: object(value, path)?,
+            path,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &'p Path<'p> {
+        self.path
+    }
+
+    /// A field, left where it is.
+    pub(crate) fn peek(&self, key: &str) -> Option<&Value> {
+        self.map.get(key)
+    }
+
+    /// Takes a field; `null` counts as absent, as it does on every vendor's side.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        self.map.shift_remove(key).filter(|value| !value.is_null())
+    }
+
+    pub(crate) fn need(&mut self, key: &str) -> Result<Value, WireError> {
+        self.take(key).ok_or_else(|| WireError::Missing {
+            field: self.path.key(key).to_string(),
+        })
+    }
+
+    pub(crate) fn string(&mut self, key: &str) -> Result<String, WireError> {
+        let value = self.need(key)?;
+        string(value, &self.path.key(key))
+    }
+
+    pub(crate) fn opt_string(&mut self, key: &str) -> Result<Option<String>, WireError> {
+        self.take(key)
+            .map(|value| string(value, &self.path.key(key)))
+            .transpose()
+    }
+
+    pub(crate) fn opt_bool(&mut self, key: &str) -> Result<Option<bool>, WireError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Bool(value)) => Ok(Some(value)),
+            Some(other) => Err(wrong(&self.path.key(key), "a boolean", &other)),
+        }
+    }
+
+    pub(crate) fn opt_u64(&mut self, key: &str) -> Result<Option<u64>, WireError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(value) => whole(&value)
+                .map(Some)
+                .ok_or_else(|| wrong(&self.path.key(key), "a whole number", &value)),
+        }
+    }
+
+    pub(crate) fn opt_number(&mut self, key: &str) -> Result<Option<Number>, WireError> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Number(value)) => Ok(Some(value)),
+            Some(other) => Err(wrong(&self.path.key(key), "a number", &other)),
+        }
+    }
+
+    pub(crate) fn list(&mut self, key: &str) -> Result<Vec<Value>, WireError> {
+        let value = self.need(key)?;
+        list(value, &self.path.key(key))
+    }
+
+    pub(crate) fn opt_list(&mut self, key: &str) -> Result<Option<Vec<Value>>, WireError> {
+        self.take(key)
+            .map(|value| list(value, &self.path.key(key)))
+            .transpose()
+    }
+
+    pub(crate) fn opt_object(
+        &mut self,
+        key: &str,
+    ) -> Result<Option<Map<String, Value>>, WireError> {
+        self.take(key)
+            .map(|value| object(value, &self.path.key(key)))
+            .transpose()
+    }
+
+    /// Adds fields that were read from somewhere inside, so that `rest` has them.
+    pub(crate) fn put_all(&mut self, more: Map<String, Value>) {
+        self.map.extend(more);
+    }
+
+    /// What nobody took, in the order it stood.
+    pub(crate) fn rest(self) -> Map<String, Value> {
+        self.map
+    }
+}
+
+/// Some clients and servers write counts as `1.0`; that is still a whole number.
+fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let float = value.as_f64()?;
+        let fits = float >= 0.0 && float.fract() == 0.0 && float < 9_007_199_254_740_992.0;
+        fits.then_some(float as u64)
+    })
+}
+
+pub(crate) fn string(value: Value, path: &Path<'_>) -> Result<String, WireError> {
+    match value {
+        Value::String(text) => Ok(text),
+        other => Err(wrong(path, "a string", &other)),
+    }
+}
+
+pub(crate) fn list(value: Value, path: &Path<'_>) -> Result<Vec<Value>, WireError> {
+    match value {
+        Value::Array(items) => Ok(items),
+        other => Err(wrong(path, "a list", &other)),
+    }
+}
+
+pub(crate) fn object(value: Value, path: &Path<'_>) -> Result<Map<String, Value>, WireError> {
+    match value {
+        Value::Object(map) => Ok(map),
+        other => Err(wrong(path, "an object", &other)),
+    }
+}
+
+pub(crate) fn wrong(path: &Path<'_>, expected: &'static str, found: &Value) -> WireError {
+    WireError::Wrong {
+        field: path.to_string(),
+        expected,
+        found: describe(found),
+    }
+}
+
+/// A value in a few words; content of the request does not belong in an error text.
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Number(value) => value.to_string(),
+        Value::String(text) if text.len() <= 40 => format!("{text:?}"),
+        Value::String(text) => format!("a string of {} bytes", text.len()),
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// Parses a body, naming line and column when it is not JSON.
+pub(crate) fn parse(body: &[u8]) -> Result<Value, WireError> {
+    serde_json::from_slice(body).map_err(|error| WireError::not_json(&error))
+}
+
+/// Adds a field only when there is something to say.
+pub(crate) fn put(map: &mut Map<String, Value>, key: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        map.insert(key.to_owned(), value.into());
+    }
+}

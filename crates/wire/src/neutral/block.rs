@@ -1,0 +1,197 @@
+//! Messages and the blocks they are made of.
+
+use serde_json::Value;
+
+use super::Map;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The caller, and the results of the tools it ran.
+    User,
+    /// The model.
+    Assistant,
+    /// Instructions in the middle of a conversation.
+    System,
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said; tool results come first in a user message.
+    pub content: Vec<Block>,
+    /// Fields of the dialect it came from that no road understands.
+    pub rest: Map,
+}
+
+impl Message {
+    /// A message of blocks.
+    pub fn new(role: Role, content: Vec<Block>) -> Self {
+        Message {
+            role,
+            content,
+            rest: Map::new(),
+        }
+    }
+
+    /// A user message of plain text.
+    pub fn user(text: impl Into<String>) -> Self {
+        Message::new(Role::User, vec![Block::text(text)])
+    }
+}
+
+/// One block of a message: what it holds, its cache mark, and unknown fields.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    /// What the block holds.
+    pub content: Content,
+    /// Anthropic's `cache_control`, as it stood.
+    pub cache_control: Option<Value>,
+    /// Fields of the dialect it came from that no road understands.
+    pub rest: Map,
+}
+
+/// What a block holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// Plain text.
+    Text(String),
+    /// A picture.
+    Image(Source),
+    /// A document (PDF, text, or blocks), with the name the model sees.
+    Document {
+        /// Where its bytes are.
+        source: Source,
+        /// Its title or file name.
+        title: Option<String>,
+    },
+    /// The model calls a tool of the caller.
+    ToolUse {
+        /// The call's id.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// Its arguments: an object, or a string when the model wrote no valid JSON.
+        input: Value,
+    },
+    /// What the caller's tool gave back.
+    ToolResult {
+        /// The id of the call.
+        tool_use_id: String,
+        /// Text, images and documents.
+        content: Vec<Block>,
+        /// Whether the tool failed.
+        is_error: bool,
+    },
+    /// What the model thought, with the provider's proof of it.
+    Thinking {
+        /// The thought, or a summary of it; may be empty.
+        thinking: String,
+        /// Anthropic's signature, another provider's sealed state, or nothing.
+        signature: String,
+    },
+    /// A thought only the provider can read.
+    RedactedThinking {
+        /// The sealed thought.
+        data: String,
+    },
+    /// The model calls a tool that the server runs.
+    ServerToolUse {
+        /// The call's id.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// Its arguments.
+        input: Value,
+    },
+    /// What a tool of the server gave back.
+    ServerToolResult {
+        /// The block's type, such as `bash_code_execution_tool_result`.
+        kind: String,
+        /// The id of the call.
+        tool_use_id: String,
+        /// The result, as it stood.
+        content: Value,
+    },
+    /// A block no road understands; all its fields but the type are in `rest`.
+    Other {
+        /// The block's type.
+        kind: String,
+    },
+}
+
+/// Where the bytes of an image or document are.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// In the message, base64.
+    Base64 {
+        /// Their MIME type.
+        media_type: String,
+        /// The base64 text.
+        data: String,
+    },
+    /// At an address the provider fetches.
+    Url(String),
+    /// In the provider's file store.
+    File(String),
+    /// In the message, as text.
+    Text {
+        /// Its MIME type.
+        media_type: String,
+        /// The text.
+        data: String,
+    },
+    /// In the message, as blocks.
+    Blocks(Vec<Block>),
+    /// A source no road understands, as it stood.
+    Other(Map),
+}
+
+impl Block {
+    /// A block without marks or unknown fields.
+    pub fn new(content: Content) -> Self {
+        Block {
+            content,
+            cache_control: None,
+            rest: Map::new(),
+        }
+    }
+
+    /// A block of plain text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Block::new(Content::Text(text.into()))
+    }
+
+    /// A call of a tool.
+    pub fn tool_use(id: impl Into<String>, name: impl Into<String>, input: Value) -> Self {
+        Block::new(Content::ToolUse {
+            id: id.into(),
+            name: name.into(),
+            input,
+        })
+    }
+
+    /// The text of a tool that ended well.
+    pub fn tool_result(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Block::new(Content::ToolResult {
+            tool_use_id: id.into(),
+            content: vec![Block::text(text)],
+            is_error: false,
+        })
+    }
+
+    /// The text, when this is a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.content {
+            Content::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing but the content needs saying.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.cache_control.is_none() && self.rest.is_empty()
+    }
+}

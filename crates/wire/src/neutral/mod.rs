@@ -1,0 +1,33 @@
+//! The neutral conversation every road meets in: Anthropic's block form.
+//!
+//! Owns the types between the dialects and what can be done with them without
+//! knowing any dialect: collecting a stream into a response, replaying a response
+//! as a stream, adding up usage.
+
+mod block;
+mod collect;
+mod error;
+mod replay;
+mod request;
+mod response;
+mod stream;
+mod tool;
+mod turns;
+mod unroll;
+mod usage;
+
+pub use block::{Block, Content, Message, Role, Source};
+pub use collect::Collector;
+pub use error::{ApiError, ErrorKind};
+pub use replay::replay;
+pub use request::{Format, Request, Thinking, ThinkingMode};
+pub(crate) use response::refusal_details;
+pub use response::{Response, StopReason};
+pub use stream::{Delta, StreamEvent};
+pub use tool::{Tool, ToolChoice, ToolKind};
+pub(crate) use turns::{Turn, tagged_system, turns};
+pub(crate) use unroll::unroll;
+pub use usage::Usage;
+
+/// A JSON object whose fields keep their order.
+pub type Map = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,57 @@
+//! Tells a whole answer as a stream, for upstreams that do not stream.
+
+use serde_json::json;
+
+use super::{Block, Content, Delta, Response, StreamEvent};
+use crate::Dialect;
+
+/// The events of a whole answer: one delta per growing block.
+pub fn replay(response: Response) -> Vec<StreamEvent> {
+    let mut events = vec![StreamEvent::MessageStart {
+        id: response.id,
+        model: response.model,
+        usage: response.usage.clone(),
+        rest: match response.origin {
+            Dialect::Messages => response.rest,
+            _ => Default::default(),
+        },
+    }];
+    for (index, mut block) in response.content.into_iter().enumerate() {
+        let deltas = hollow(&mut block);
+        events.push(StreamEvent::BlockStart { index, block });
+        events.extend(
+            deltas
+                .into_iter()
+                .map(|delta| StreamEvent::BlockDelta { index, delta }),
+        );
+        events.push(StreamEvent::BlockStop { index });
+    }
+    events.push(StreamEvent::MessageDelta {
+        stop_reason: response.stop_reason,
+        stop_sequence: response.stop_sequence,
+        stop_details: response.stop_details,
+        container: response.container,
+        usage: response.usage,
+    });
+    events.push(StreamEvent::MessageStop);
+    events
+}
+
+/// Empties the growing part of a block and returns it as deltas.
+fn hollow(block: &mut Block) -> Vec<Delta> {
+    match &mut block.content {
+        Content::Text(text) => vec![Delta::Text(std::mem::take(text))],
+        Content::Thinking {
+            thinking,
+            signature,
+        } => vec![
+            Delta::Thinking(std::mem::take(thinking)),
+            Delta::Signature(std::mem::take(signature)),
+        ],
+        Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. } => {
+            let whole = std::mem::replace(input, json!({}));
+            vec![Delta::InputJson(crate::arguments::write(&whole))]
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,124 @@
+//! A request to a model.
+
+use serde_json::{Number, Value};
+
+use super::{Block, Map, Message, Tool, ToolChoice};
+use crate::Dialect;
+
+/// A request to a model, in no dialect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The dialect it was read from: the only one the `rest` fields can go back to.
+    pub origin: Dialect,
+    /// The model, as the client named it.
+    pub model: String,
+    /// The most tokens the answer may have.
+    pub max_tokens: Option<u64>,
+    /// Instructions before the conversation: text blocks.
+    pub system: Vec<Block>,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// The tools offered.
+    pub tools: Vec<Tool>,
+    /// How the model may choose among them.
+    pub tool_choice: Option<ToolChoice>,
+    /// Whether several tools may be called in one turn.
+    pub parallel_tool_calls: Option<bool>,
+    /// Whether the answer is streamed.
+    pub stream: bool,
+    /// Texts that end the answer.
+    pub stop_sequences: Vec<String>,
+    /// Sampling temperature.
+    pub temperature: Option<Number>,
+    /// Nucleus sampling.
+    pub top_p: Option<Number>,
+    /// Top-k sampling.
+    pub top_k: Option<u64>,
+    /// Whether and how the model thinks first.
+    pub thinking: Option<Thinking>,
+    /// How much effort it makes: `low`, `medium`, `high`, …
+    pub effort: Option<String>,
+    /// The form the answer must have.
+    pub format: Option<Format>,
+    /// The end user behind the request.
+    pub user: Option<String>,
+    /// The container and the skills in it, as they stood.
+    pub container: Option<Value>,
+    /// Anthropic's automatic cache mark on the whole request, as it stood.
+    pub cache_control: Option<Value>,
+    /// Fields of the dialect it came from that no road understands.
+    pub rest: Map,
+}
+
+impl Request {
+    /// An empty request for a model.
+    pub fn new(origin: Dialect, model: impl Into<String>) -> Self {
+        Request {
+            origin,
+            model: model.into(),
+            max_tokens: None,
+            system: Vec::new(),
+            messages: Vec::new(),
+            tools: Vec::new(),
+            tool_choice: None,
+            parallel_tool_calls: None,
+            stream: false,
+            stop_sequences: Vec::new(),
+            temperature: None,
+            top_p: None,
+            top_k: None,
+            thinking: None,
+            effort: None,
+            format: None,
+            user: None,
+            container: None,
+            cache_control: None,
+            rest: Map::new(),
+        }
+    }
+}
+
+/// Whether and how the model thinks before it answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Thinking {
+    /// Whether it thinks.
+    pub mode: ThinkingMode,
+    /// Options no road understands, such as `display`.
+    pub rest: Map,
+}
+
+/// Whether the model thinks before it answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ThinkingMode {
+    /// With at most this many tokens.
+    Enabled {
+        /// The budget.
+        budget_tokens: u64,
+    },
+    /// As the model sees fit.
+    Adaptive,
+    /// Not at all.
+    Disabled,
+    /// A mode no road understands.
+    Other(String),
+}
+
+/// The form an answer must have.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Format {
+    /// JSON that keeps to a schema.
+    JsonSchema {
+        /// The schema.
+        schema: Value,
+        /// Its name, where the dialect has one.
+        name: Option<String>,
+        /// What it is for, where the dialect has a place for it.
+        description: Option<String>,
+        /// Whether the model must keep to it.
+        strict: Option<bool>,
+    },
+    /// Any JSON object.
+    JsonObject,
+    /// A form no road understands, as it stood.
+    Other(Map),
+}

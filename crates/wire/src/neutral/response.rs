@@ -1,0 +1,108 @@
+//! What a model answered, whole.
+
+use serde_json::Value;
+
+use super::{Block, Map, Usage};
+use crate::Dialect;
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// The dialect it was read from: the only one `rest` and `message_rest` can go
+    /// back to. Unknown fields of blocks are always Anthropic's.
+    pub origin: Dialect,
+    /// The provider's id of the answer.
+    pub id: String,
+    /// The model that answered.
+    pub model: String,
+    /// What it said.
+    pub content: Vec<Block>,
+    /// Why it stopped.
+    pub stop_reason: Option<StopReason>,
+    /// The text that stopped it.
+    pub stop_sequence: Option<String>,
+    /// More about a refusal, in Anthropic's form.
+    pub stop_details: Option<Value>,
+    /// What it cost.
+    pub usage: Usage,
+    /// The container that was used, as it stood.
+    pub container: Option<Value>,
+    /// Fields of the answer that no road understands.
+    pub rest: Map,
+    /// Fields of the message inside the answer (OpenAI chat) that no road understands.
+    pub message_rest: Map,
+}
+
+impl Response {
+    /// An empty answer.
+    pub fn new(origin: Dialect, id: impl Into<String>, model: impl Into<String>) -> Self {
+        Response {
+            origin,
+            id: id.into(),
+            model: model.into(),
+            content: Vec::new(),
+            stop_reason: None,
+            stop_sequence: None,
+            stop_details: None,
+            usage: Usage::default(),
+            container: None,
+            rest: Map::new(),
+            message_rest: Map::new(),
+        }
+    }
+}
+
+/// Why a model stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopReason {
+    /// It had said what it had to say.
+    EndTurn,
+    /// It reached the token limit of the request.
+    MaxTokens,
+    /// It wrote a stop sequence.
+    StopSequence,
+    /// It calls tools of the caller.
+    ToolUse,
+    /// The server stopped a long run; the caller may send it on.
+    PauseTurn,
+    /// It, or a filter around it, declined.
+    Refusal,
+    /// The conversation filled its context window.
+    ContextWindow,
+    /// A reason no road understands, in the provider's word.
+    Other(String),
+}
+
+impl StopReason {
+    /// Anthropic's word for it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            StopReason::EndTurn => "end_turn",
+            StopReason::MaxTokens => "max_tokens",
+            StopReason::StopSequence => "stop_sequence",
+            StopReason::ToolUse => "tool_use",
+            StopReason::PauseTurn => "pause_turn",
+            StopReason::Refusal => "refusal",
+            StopReason::ContextWindow => "model_context_window_exceeded",
+            StopReason::Other(word) => word,
+        }
+    }
+
+    pub(crate) fn from_anthropic(word: String) -> Self {
+        match word.as_str() {
+            "end_turn" => StopReason::EndTurn,
+            "max_tokens" => StopReason::MaxTokens,
+            "stop_sequence" => StopReason::StopSequence,
+            "tool_use" => StopReason::ToolUse,
+            "pause_turn" => StopReason::PauseTurn,
+            "refusal" => StopReason::Refusal,
+            "model_context_window_exceeded" => StopReason::ContextWindow,
+            _ => StopReason::Other(word),
+        }
+    }
+}
+
+/// The details of a refusal in Anthropic's form.
+pub(crate) fn refusal_details(explanation: Option<&str>) -> Value {
+    serde_json::json!({"type": "refusal", "category": null, "explanation": explanation})
+}

@@ -1,0 +1,37 @@
+//! Turns: runs of messages of one speaker, for dialects that insist on alternation.
+
+use super::{Block, Message, Role};
+
+/// What one speaker says before the other answers: blocks with the place
+/// (message, block) each had.
+pub(crate) struct Turn<'a> {
+    pub(crate) role: Role,
+    pub(crate) blocks: Vec<(usize, usize, &'a Block)>,
+}
+
+/// Merges neighbouring messages of one speaker. System messages become part of a
+/// user turn when `fold_system` is set; the block's own message still tells them apart.
+pub(crate) fn turns(messages: &[Message], fold_system: bool) -> Vec<Turn<'_>> {
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    for (m, message) in messages.iter().enumerate() {
+        let role = match message.role {
+            Role::System if fold_system => Role::User,
+            role => role,
+        };
+        let blocks = message.content.iter().enumerate().map(|(b, x)| (m, b, x));
+        match turns.last_mut() {
+            Some(turn) if turn.role == role => turn.blocks.extend(blocks),
+            _ => turns.push(Turn {
+                role,
+                blocks: blocks.collect(),
+            }),
+        }
+    }
+    turns.retain(|turn| !turn.blocks.is_empty());
+    turns
+}
+
+/// Instructions as text of the user, for models that take none in the middle.
+pub(crate) fn tagged_system(text: &str) -> String {
+    format!("<system>\n{text}\n</system>")
+}

@@ -1,0 +1,89 @@
+//! Past calls of server tools as ordinary calls and results, for dialects without them.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::{Block, Content, Message, Role};
+use crate::drops::Drops;
+use crate::fields::Path;
+
+/// Splits every assistant message at the results of server tools, so that a model of
+/// any provider sees which tools ran and what they gave. A call without a result (a
+/// paused turn) is left out, and said so.
+pub(crate) fn unroll<'a>(messages: &'a [Message], drops: &mut Drops) -> Cow<'a, [Message]> {
+    let blocks = || messages.iter().flat_map(|message| &message.content);
+    let answered: HashSet<&str> = blocks()
+        .filter_map(|block| match &block.content {
+            Content::ServerToolResult { tool_use_id, .. } => Some(tool_use_id.as_str()),
+            _ => None,
+        })
+        .collect();
+    let any = blocks().any(|block| matches!(block.content, Content::ServerToolUse { .. }));
+    if !any && answered.is_empty() {
+        return Cow::Borrowed(messages);
+    }
+    let mut out: Vec<Message> = Vec::with_capacity(messages.len() + answered.len() * 2);
+    for (m, message) in messages.iter().enumerate() {
+        let mut open = Message {
+            content: Vec::new(),
+            ..message.clone()
+        };
+        for (b, block) in message.content.iter().enumerate() {
+            match &block.content {
+                Content::ServerToolUse { id, name, input } if answered.contains(id.as_str()) => {
+                    open.content.push(Block::tool_use(id, name, input.clone()));
+                }
+                Content::ServerToolUse { .. } => {
+                    let path = Path::Root.key("messages");
+                    drops.add(
+                        path.index(m).key("content").index(b),
+                        "a server tool call without a result",
+                    );
+                }
+                Content::ServerToolResult {
+                    tool_use_id,
+                    content,
+                    ..
+                } => {
+                    flush(&mut out, &mut open);
+                    push_result(&mut out, tool_use_id, content);
+                }
+                _ => open.content.push(block.clone()),
+            }
+        }
+        flush(&mut out, &mut open);
+    }
+    Cow::Owned(out)
+}
+
+fn flush(out: &mut Vec<Message>, open: &mut Message) {
+    if !open.content.is_empty() {
+        let content = std::mem::take(&mut open.content);
+        out.push(Message {
+            content,
+            ..open.clone()
+        });
+    }
+}
+
+fn push_result(out: &mut Vec<Message>, id: &str, content: &Value) {
+    let block = Block::tool_result(id, result_text(content));
+    match out.last_mut() {
+        Some(Message {
+            role: Role::User,
+            content,
+            ..
+        }) => content.push(block),
+        _ => out.push(Message::new(Role::User, vec![block])),
+    }
+}
+
+/// A server tool's result as the text a model reads.
+fn result_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

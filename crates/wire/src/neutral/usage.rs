@@ -1,0 +1,93 @@
+//! What a request cost, counted as Anthropic counts: cached input apart from input.
+
+use serde_json::Value;
+
+use super::Map;
+
+/// Tokens a request cost.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Usage {
+    /// Input that was neither read from nor written to a cache.
+    pub input_tokens: u64,
+    /// Output, thinking included.
+    pub output_tokens: u64,
+    /// Input read from a cache.
+    pub cache_read_input_tokens: u64,
+    /// Input written to a cache.
+    pub cache_creation_input_tokens: u64,
+    /// The part of the output that was thinking.
+    pub thinking_tokens: u64,
+    /// Counts of the provider that no road understands.
+    pub rest: Map,
+}
+
+impl Usage {
+    /// All input, cached or not.
+    pub fn total_input(&self) -> u64 {
+        self.input_tokens
+            .saturating_add(self.cache_read_input_tokens)
+            .saturating_add(self.cache_creation_input_tokens)
+    }
+
+    /// Adds the cost of another turn of the same run. Of the counts no road
+    /// understands, numbers are added up and the rest is the later turn's.
+    pub fn add(&mut self, other: &Usage) {
+        for (mine, theirs) in [
+            (&mut self.input_tokens, other.input_tokens),
+            (&mut self.output_tokens, other.output_tokens),
+            (
+                &mut self.cache_read_input_tokens,
+                other.cache_read_input_tokens,
+            ),
+            (
+                &mut self.cache_creation_input_tokens,
+                other.cache_creation_input_tokens,
+            ),
+            (&mut self.thinking_tokens, other.thinking_tokens),
+        ] {
+            *mine = mine.saturating_add(theirs);
+        }
+        add_counts(&mut self.rest, &other.rest);
+    }
+
+    /// Takes over a later, cumulative count of the same message: what it names
+    /// replaces what was known, what it leaves out stays.
+    pub(crate) fn update(&mut self, later: Usage) {
+        for (mine, theirs) in [
+            (&mut self.input_tokens, later.input_tokens),
+            (&mut self.output_tokens, later.output_tokens),
+            (
+                &mut self.cache_read_input_tokens,
+                later.cache_read_input_tokens,
+            ),
+            (
+                &mut self.cache_creation_input_tokens,
+                later.cache_creation_input_tokens,
+            ),
+            (&mut self.thinking_tokens, later.thinking_tokens),
+        ] {
+            if theirs > 0 {
+                *mine = theirs;
+            }
+        }
+        self.rest.extend(later.rest);
+    }
+}
+
+fn add_counts(mine: &mut Map, theirs: &Map) {
+    for (key, value) in theirs {
+        match (mine.get_mut(key), value) {
+            (Some(Value::Object(a)), Value::Object(b)) => add_counts(a, b),
+            (Some(slot), value) => {
+                let sum = slot
+                    .as_u64()
+                    .zip(value.as_u64())
+                    .map(|(a, b)| a.saturating_add(b));
+                *slot = sum.map_or_else(|| value.clone(), Value::from);
+            }
+            (None, value) => {
+                mine.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}

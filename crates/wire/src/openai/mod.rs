@@ -1,0 +1,24 @@
+//! What OpenAI's two dialects share: errors, usage, cache marks, effort.
+
+mod cache;
+mod effort;
+mod error;
+mod usage;
+
+pub(crate) use cache::{read_breakpoint, write_breakpoint};
+pub(crate) use effort::effort_of;
+pub(crate) use error::{read_error, read_error_value, render_error};
+pub(crate) use usage::{Names, read_usage, write_usage};
+
+/// Request fields both dialects have under the same name.
+pub(crate) const SHARED_FIELDS: [&str; 9] = [
+    "metadata",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "top_logprobs",
+    "moderation",
+];

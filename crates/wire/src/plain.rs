@@ -1,0 +1,71 @@
+//! Blocks as plain text, for places where a dialect takes nothing else.
+
+use crate::drops::Drops;
+use crate::fields::{Path, SYSTEM};
+use crate::neutral::{Block, Content, Source};
+
+/// The text of a tool's result, and what of it is not text.
+pub(crate) struct ToolText<'a> {
+    pub(crate) text: String,
+    pub(crate) media: Vec<(usize, &'a Block)>,
+}
+
+/// Splits a tool's result into text and the rest. A failure is told in the text where
+/// the dialect has no other place for it.
+pub(crate) fn tool_text(content: &[Block], mark_error: bool) -> ToolText<'_> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut media = Vec::new();
+    for (i, block) in content.iter().enumerate() {
+        match &block.content {
+            Content::Text(text) => lines.push(text.clone()),
+            Content::Document {
+                source: Source::Text { data, .. },
+                title,
+            } => lines.push(document_text(title.as_deref(), data)),
+            _ => media.push((i, block)),
+        }
+    }
+    let text = lines.join("\n");
+    ToolText {
+        text: if mark_error {
+            format!("Error: {text}")
+        } else {
+            text
+        },
+        media,
+    }
+}
+
+/// A text document inside a message.
+pub(crate) fn document_text(title: Option<&str>, text: &str) -> String {
+    match title {
+        Some(title) => format!("<document title={title:?}>\n{text}\n</document>"),
+        None => format!("<document>\n{text}\n</document>"),
+    }
+}
+
+/// The instructions as one text each, and a note for every mark they carry.
+pub(crate) fn system_texts<'a>(system: &'a [Block], drops: &mut Drops) -> Vec<&'a str> {
+    let mut texts = Vec::with_capacity(system.len());
+    for (i, block) in system.iter().enumerate() {
+        let path = &SYSTEM.index(i);
+        match block.as_text() {
+            Some(text) => texts.push(text),
+            None => drops.add(path, "instructions are text only"),
+        }
+        drops.rest(path, &block.rest);
+    }
+    texts
+}
+
+/// `data:` URL of base64 bytes.
+pub(crate) fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+/// The media type and base64 bytes of a `data:` URL.
+pub(crate) fn split_data_url(url: &str) -> Option<(&str, &str)> {
+    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+    let media_type = head.strip_suffix(";base64")?;
+    Some((media_type.split(';').next().unwrap_or(media_type), data))
+}

@@ -1,0 +1,44 @@
+//! An error as one dialect's HTTP answer.
+
+use serde_json::Value;
+
+use crate::Client;
+use crate::neutral::ApiError;
+
+/// An error ready to be sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    /// The HTTP status in this dialect.
+    pub status: u16,
+    /// The body.
+    pub body: Value,
+    /// Headers that belong to it, lower case.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl Rendered {
+    pub(crate) fn new(error: &ApiError, status: u16, body: Value, id_header: &'static str) -> Self {
+        let mut headers = Vec::new();
+        if let Some(id) = &error.request_id {
+            headers.push((id_header, id.clone()));
+        }
+        // SDKs repeat every 409 and 5xx unless told that it is of no use.
+        let final_answer = !error.kind.is_transient() || error.status == 501;
+        if final_answer && (error.status == 409 || error.status >= 500) {
+            headers.push(("x-should-retry", "false".to_owned()));
+        }
+        Rendered {
+            status,
+            body,
+            headers,
+        }
+    }
+}
+
+/// Renders an error in the client's dialect: the one place errors become bodies.
+pub fn render(client: Client, error: &ApiError) -> Rendered {
+    match client {
+        Client::Messages => crate::anthropic::render_error(error),
+        Client::Chat => crate::openai::render_error(error),
+    }
+}

@@ -1,0 +1,77 @@
+//! The roads by name: which module reads or writes which dialect.
+
+use serde_json::Value;
+
+use crate::context::{Outgoing, ReadContext, ReplyContext, WriteOptions};
+use crate::drops::Dropped;
+use crate::error::WireError;
+use crate::fields::parse;
+use crate::neutral::{ApiError, ErrorKind, Request, Response};
+use crate::{Client, Dialect, anthropic, chat, openai};
+
+/// Reads a client's request.
+pub fn read_request(client: Client, body: &[u8]) -> Result<Request, WireError> {
+    let body = parse(body)?;
+    match client {
+        Client::Messages => anthropic::read_request(body),
+        Client::Chat => chat::read_request(body),
+    }
+}
+
+/// Writes a request in an upstream's dialect.
+pub fn write_request(
+    upstream: Dialect,
+    request: &Request,
+    options: &WriteOptions,
+) -> Result<Outgoing, WireError> {
+    match upstream {
+        Dialect::Messages => anthropic::write_request(request, options),
+        Dialect::Chat => chat::write_request(request, options),
+    }
+}
+
+/// Reads an upstream's whole answer.
+pub fn read_response(
+    upstream: Dialect,
+    body: &[u8],
+    context: &ReadContext,
+) -> Result<Response, WireError> {
+    let body = parse(body)?;
+    match upstream {
+        Dialect::Messages => anthropic::read_response(body, context),
+        Dialect::Chat => chat::read_response(body, context),
+    }
+}
+
+/// Writes a whole answer in the client's dialect, and says what it could not say.
+pub fn write_response(
+    client: Client,
+    response: &Response,
+    context: &ReplyContext,
+) -> (Value, Vec<Dropped>) {
+    match client {
+        Client::Messages => (anthropic::write_response(response, context), Vec::new()),
+        Client::Chat => chat::write_response(response, context),
+    }
+}
+
+/// Reads an upstream's error answer. A body that is none of the dialect's (a proxy's
+/// page, say) still gives an error of the right kind, with the start of its text.
+pub fn read_error(upstream: Dialect, status: u16, body: &[u8]) -> ApiError {
+    let read = match upstream {
+        Dialect::Messages => anthropic::read_error(status, body),
+        Dialect::Chat => openai::read_error(status, body),
+    };
+    read.unwrap_or_else(|| {
+        let text = String::from_utf8_lossy(body);
+        let start: String = text.trim().chars().take(200).collect();
+        let message = match start.as_str() {
+            "" => format!("the upstream answered {status} without a reason"),
+            start => format!("the upstream answered {status}: {start}"),
+        };
+        ApiError {
+            status,
+            ..ApiError::new(ErrorKind::of_status(status), message)
+        }
+    })
+}
