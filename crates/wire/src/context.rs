@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::Dialect;
 use crate::drops::Dropped;
 use crate::names::Names;
 use crate::neutral::{Map, Request, ToolKind};
@@ -15,6 +16,9 @@ pub struct WriteOptions {
     /// Whether temperature, top_p and top_k may be sent. The newest Anthropic models
     /// refuse them.
     pub sampling: bool,
+    /// Whether the model takes an effort level (`low`, `high`). If not, Messages and
+    /// Gemini are told a thinking budget instead.
+    pub effort_levels: bool,
     /// Whether a system message may stand in the middle of a Messages or Converse
     /// conversation. If not, it becomes tagged text of the user.
     pub system_in_place: bool,
@@ -31,6 +35,7 @@ impl Default for WriteOptions {
         WriteOptions {
             default_max_tokens: 8192,
             sampling: true,
+            effort_levels: true,
             system_in_place: true,
             legacy_max_tokens: false,
             reasoning_content: false,
@@ -107,7 +112,10 @@ impl ReplyContext {
             created,
             include_usage: include_usage(request),
             freeform: freeform(request),
-            echo: Map::new(),
+            echo: match request.origin {
+                Dialect::Responses => crate::responses::echo(request),
+                _ => Map::new(),
+            },
         }
     }
 

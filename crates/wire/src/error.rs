@@ -7,7 +7,7 @@ use crate::Dialect;
 use crate::neutral::{ApiError, ErrorKind};
 
 /// Why a body could not be read from, or written to, a dialect.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WireError {
     /// The bytes are not JSON.
     #[error("the body is not valid JSON: {message}")]
@@ -41,6 +41,9 @@ pub enum WireError {
         /// What is missing there, and what to do instead.
         why: String,
     },
+    /// The upstream's answer is well formed and says that it failed.
+    #[error("{0}")]
+    Failed(Box<ApiError>),
 }
 
 impl WireError {
@@ -69,13 +72,14 @@ impl WireError {
             WireError::Missing { .. } => "missing-field",
             WireError::Wrong { .. } => "wrong-field",
             WireError::Unsupported { .. } => "unsupported-field",
+            WireError::Failed(_) => "upstream-failed",
         }
     }
 
     /// JSON path of the field at fault; none when the body is not JSON at all.
     pub fn field(&self) -> Option<&str> {
         match self {
-            WireError::NotJson { .. } => None,
+            WireError::NotJson { .. } | WireError::Failed(_) => None,
             WireError::Missing { field }
             | WireError::Wrong { field, .. }
             | WireError::Unsupported { field, .. } => Some(field),
@@ -91,8 +95,12 @@ impl WireError {
         }
     }
 
-    /// The answer to a client when an upstream's reply had this fault: a 502.
+    /// The answer to a client when an upstream's reply had this fault: a 502, or the
+    /// upstream's own words when it says that it failed.
     pub fn to_upstream_error(&self) -> ApiError {
+        if let WireError::Failed(error) = self {
+            return ApiError::clone(error);
+        }
         ApiError {
             status: 502,
             code: Some(self.code().to_owned()),

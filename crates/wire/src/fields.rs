@@ -125,15 +125,6 @@ impl<'p> Fields<'p> {
             .transpose()
     }
 
-    pub(crate) fn opt_object(
-        &mut self,
-        key: &str,
-    ) -> Result<Option<Map<String, Value>>, WireError> {
-        self.take(key)
-            .map(|value| object(value, &self.path.key(key)))
-            .transpose()
-    }
-
     /// Adds fields that were read from somewhere inside, so that `rest` has them.
     pub(crate) fn put_all(&mut self, more: Map<String, Value>) {
         self.map.extend(more);

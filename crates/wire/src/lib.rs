@@ -61,22 +61,27 @@
 mod anthropic;
 mod arguments;
 mod blocks;
+mod calls;
 mod chat;
 mod context;
 mod converse;
 mod drops;
+mod effort;
 mod error;
 pub mod event_stream;
 mod fields;
+mod gemini;
 mod names;
 pub mod neutral;
 mod openai;
 mod plain;
 pub mod raw;
 mod render;
+mod responses;
 mod roads;
 mod sealed;
 pub mod sse;
+mod stop_cut;
 mod streams;
 
 pub use anthropic::tweaks;
@@ -95,6 +100,12 @@ pub enum Dialect {
     Messages,
     /// OpenAI Chat Completions.
     Chat,
+    /// OpenAI Responses.
+    Responses,
+    /// Gemini generateContent.
+    Gemini,
+    /// Bedrock Converse.
+    Converse,
 }
 
 /// A dialect a client may speak to us.
@@ -104,6 +115,8 @@ pub enum Client {
     Messages,
     /// OpenAI Chat Completions.
     Chat,
+    /// OpenAI Responses.
+    Responses,
 }
 
 impl From<Client> for Dialect {
@@ -111,6 +124,7 @@ impl From<Client> for Dialect {
         match client {
             Client::Messages => Dialect::Messages,
             Client::Chat => Dialect::Chat,
+            Client::Responses => Dialect::Responses,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Blocks as plain text, for places where a dialect takes nothing else.
 
 use crate::drops::Drops;
-use crate::fields::{Path, SYSTEM};
+use crate::fields::SYSTEM;
 use crate::neutral::{Block, Content, Source};
 
 /// The text of a tool's result, and what of it is not text.
@@ -68,4 +68,29 @@ pub(crate) fn split_data_url(url: &str) -> Option<(&str, &str)> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     let media_type = head.strip_suffix(";base64")?;
     Some((media_type.split(';').next().unwrap_or(media_type), data))
+}
+
+/// Bytes of a `data:` URL, or the address of the picture.
+pub(crate) fn image_source(url: String) -> Source {
+    match split_data_url(&url) {
+        Some((media_type, data)) => Source::Base64 {
+            media_type: media_type.to_owned(),
+            data: data.to_owned(),
+        },
+        None => Source::Url(url),
+    }
+}
+
+/// File data is a `data:` URL or, from older clients, bare base64 of a PDF.
+pub(crate) fn document_source(data: String) -> Source {
+    match split_data_url(&data) {
+        Some((media_type, data)) => Source::Base64 {
+            media_type: media_type.to_owned(),
+            data: data.to_owned(),
+        },
+        None => Source::Base64 {
+            media_type: "application/pdf".to_owned(),
+            data,
+        },
+    }
 }

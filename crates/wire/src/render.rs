@@ -39,6 +39,6 @@ impl Rendered {
 pub fn render(client: Client, error: &ApiError) -> Rendered {
     match client {
         Client::Messages => crate::anthropic::render_error(error),
-        Client::Chat => crate::openai::render_error(error),
+        Client::Chat | Client::Responses => crate::openai::render_error(error),
     }
 }

@@ -7,7 +7,8 @@ use crate::drops::Dropped;
 use crate::error::WireError;
 use crate::fields::parse;
 use crate::neutral::{ApiError, ErrorKind, Request, Response};
-use crate::{Client, Dialect, anthropic, chat, openai};
+use crate::stop_cut::cut_response;
+use crate::{Client, Dialect, anthropic, chat, converse, gemini, openai, responses};
 
 /// Reads a client's request.
 pub fn read_request(client: Client, body: &[u8]) -> Result<Request, WireError> {
@@ -15,6 +16,7 @@ pub fn read_request(client: Client, body: &[u8]) -> Result<Request, WireError> {
     match client {
         Client::Messages => anthropic::read_request(body),
         Client::Chat => chat::read_request(body),
+        Client::Responses => responses::read_request(body),
     }
 }
 
@@ -27,6 +29,9 @@ pub fn write_request(
     match upstream {
         Dialect::Messages => anthropic::write_request(request, options),
         Dialect::Chat => chat::write_request(request, options),
+        Dialect::Responses => responses::write_request(request, options),
+        Dialect::Gemini => gemini::write_request(request, options),
+        Dialect::Converse => converse::write_request(request, options),
     }
 }
 
@@ -37,10 +42,15 @@ pub fn read_response(
     context: &ReadContext,
 ) -> Result<Response, WireError> {
     let body = parse(body)?;
-    match upstream {
+    let mut response = match upstream {
         Dialect::Messages => anthropic::read_response(body, context),
         Dialect::Chat => chat::read_response(body, context),
-    }
+        Dialect::Responses => responses::read_response(body, context),
+        Dialect::Gemini => gemini::read_response(body, context),
+        Dialect::Converse => converse::read_response(body, context),
+    }?;
+    cut_response(&mut response, &context.stop_sequences);
+    Ok(response)
 }
 
 /// Writes a whole answer in the client's dialect, and says what it could not say.
@@ -52,6 +62,7 @@ pub fn write_response(
     match client {
         Client::Messages => (anthropic::write_response(response, context), Vec::new()),
         Client::Chat => chat::write_response(response, context),
+        Client::Responses => responses::write_response(response, context),
     }
 }
 
@@ -60,7 +71,9 @@ pub fn write_response(
 pub fn read_error(upstream: Dialect, status: u16, body: &[u8]) -> ApiError {
     let read = match upstream {
         Dialect::Messages => anthropic::read_error(status, body),
-        Dialect::Chat => openai::read_error(status, body),
+        Dialect::Chat | Dialect::Responses => openai::read_error(status, body),
+        Dialect::Gemini => gemini::read_error(status, body),
+        Dialect::Converse => converse::read_error(status, body),
     };
     read.unwrap_or_else(|| {
         let text = String::from_utf8_lossy(body);

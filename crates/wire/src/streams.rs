@@ -8,11 +8,15 @@ use serde_json::Value;
 use crate::anthropic::{self, MessagesReader};
 use crate::chat::{ChatReader, ChatWriter};
 use crate::context::{ReadContext, ReplyContext};
+use crate::converse::ConverseReader;
 use crate::drops::Dropped;
 use crate::error::WireError;
 use crate::event_stream::{Frame, FrameDecoder};
+use crate::gemini::GeminiReader;
 use crate::neutral::{ApiError, ErrorKind, StreamEvent};
+use crate::responses::{ResponsesReader, ResponsesWriter};
 use crate::sse::SseParser;
+use crate::stop_cut::StopCutter;
 use crate::{Client, Dialect};
 
 /// Reads an upstream's stream, cut anywhere, into neutral events.
@@ -23,6 +27,7 @@ use crate::{Client, Dialect};
 pub struct StreamReader {
     frames: Frames,
     events: Events,
+    stops: Option<StopCutter>,
     failed: bool,
 }
 
@@ -30,8 +35,8 @@ pub struct StreamReader {
 #[derive(Debug)]
 enum Frames {
     Sse(SseParser),
-    /// Bedrock's frames around Anthropic's events.
-    Invoke(FrameDecoder),
+    /// Bedrock's frames.
+    Aws(FrameDecoder),
 }
 
 /// What the events mean.
@@ -39,19 +44,34 @@ enum Frames {
 enum Events {
     Messages(MessagesReader),
     Chat(Box<ChatReader>),
+    Responses(Box<ResponsesReader>),
+    Gemini(Box<GeminiReader>),
+    Converse(Box<ConverseReader>),
 }
 
 impl StreamReader {
     /// A reader of an upstream's stream.
     pub fn new(upstream: Dialect, context: ReadContext) -> Self {
+        let stops = StopCutter::new(&context.stop_sequences);
         let sse = || Frames::Sse(SseParser::default());
         let (frames, events) = match upstream {
             Dialect::Messages => (sse(), Events::Messages(MessagesReader::new(context))),
             Dialect::Chat => (sse(), Events::Chat(Box::new(ChatReader::new(context)))),
+            Dialect::Responses => {
+                let reader = ResponsesReader::new(context);
+                (sse(), Events::Responses(Box::new(reader)))
+            }
+            Dialect::Gemini => (sse(), Events::Gemini(Box::new(GeminiReader::new(context)))),
+            Dialect::Converse => {
+                let reader = ConverseReader::new(context);
+                let frames = Frames::Aws(FrameDecoder::default());
+                (frames, Events::Converse(Box::new(reader)))
+            }
         };
         StreamReader {
             frames,
             events,
+            stops,
             failed: false,
         }
     }
@@ -59,8 +79,9 @@ impl StreamReader {
     /// A reader of Bedrock's InvokeModelWithResponseStream: Messages events in frames.
     pub fn bedrock_invoke(context: ReadContext) -> Self {
         StreamReader {
-            frames: Frames::Invoke(FrameDecoder::default()),
+            frames: Frames::Aws(FrameDecoder::default()),
             events: Events::Messages(MessagesReader::new(context)),
+            stops: None,
             failed: false,
         }
     }
@@ -82,7 +103,7 @@ impl StreamReader {
                     self.fail(broken(error.code(), &error), &mut out);
                 }
             }
-            Frames::Invoke(decoder) => {
+            Frames::Aws(decoder) => {
                 let mut frames = Vec::new();
                 let decoded = decoder.push(bytes, &mut frames);
                 for frame in frames {
@@ -93,7 +114,7 @@ impl StreamReader {
                 }
             }
         }
-        out
+        self.cut(out)
     }
 
     /// The bytes have ended: gives what is left, or the error that something is missing.
@@ -105,13 +126,16 @@ impl StreamReader {
             self.data(event.data.as_bytes(), &mut out);
         }
         if self.is_ended() {
-            return out;
+            return self.cut(out);
         }
         match &mut self.events {
             Events::Messages(_) => self.fail(ApiError::cut_short(), &mut out),
             Events::Chat(reader) => reader.finish(&mut out),
+            Events::Responses(reader) => reader.finish(&mut out),
+            Events::Gemini(reader) => reader.finish(&mut out),
+            Events::Converse(reader) => reader.finish(&mut out),
         }
-        out
+        self.cut(out)
     }
 
     /// Whether the answer has ended, well or not; more bytes change nothing.
@@ -120,6 +144,9 @@ impl StreamReader {
             || match &self.events {
                 Events::Messages(reader) => reader.is_ended(),
                 Events::Chat(reader) => reader.is_ended(),
+                Events::Responses(reader) => reader.is_ended(),
+                Events::Gemini(reader) => reader.is_ended(),
+                Events::Converse(reader) => reader.is_ended(),
             }
     }
 
@@ -130,14 +157,27 @@ impl StreamReader {
         let read = match &mut self.events {
             Events::Messages(reader) => reader.event(data, out),
             Events::Chat(reader) => reader.event(data, out),
+            Events::Responses(reader) => reader.event(data, out),
+            Events::Gemini(reader) => reader.event(data, out),
+            // Converse has no events outside frames.
+            Events::Converse(_) => Ok(()),
         };
         if let Err(error) = read {
             self.fail(error.to_upstream_error(), out);
         }
     }
 
-    /// Bedrock's frame holds base64 of one event, or an exception.
+    /// A frame is an event of Converse's, or holds base64 of one of Anthropic's.
     fn frame(&mut self, frame: &Frame, out: &mut Vec<StreamEvent>) {
+        if self.is_ended() {
+            return;
+        }
+        if let Events::Converse(reader) = &mut self.events {
+            if let Err(error) = reader.frame(frame, out) {
+                self.fail(error.to_upstream_error(), out);
+            }
+            return;
+        }
         if let Some(error) = crate::converse::read_exception(frame) {
             self.fail(error, out);
             return;
@@ -145,6 +185,13 @@ impl StreamReader {
         match invoke_chunk(&frame.payload) {
             Ok(data) => self.data(&data, out),
             Err(error) => self.fail(error.to_upstream_error(), out),
+        }
+    }
+
+    fn cut(&mut self, events: Vec<StreamEvent>) -> Vec<StreamEvent> {
+        match &mut self.stops {
+            Some(cutter) => cutter.cut(events),
+            None => events,
         }
     }
 
@@ -191,6 +238,7 @@ pub struct StreamWriter(Writer);
 enum Writer {
     Messages(ReplyContext),
     Chat(Box<ChatWriter>),
+    Responses(Box<ResponsesWriter>),
 }
 
 impl StreamWriter {
@@ -199,6 +247,7 @@ impl StreamWriter {
         StreamWriter(match client {
             Client::Messages => Writer::Messages(context),
             Client::Chat => Writer::Chat(Box::new(ChatWriter::new(context))),
+            Client::Responses => Writer::Responses(Box::new(ResponsesWriter::new(context))),
         })
     }
 
@@ -207,6 +256,7 @@ impl StreamWriter {
         match &mut self.0 {
             Writer::Messages(context) => anthropic::write_event(event, context, out),
             Writer::Chat(writer) => writer.write(event, out),
+            Writer::Responses(writer) => writer.write(event, out),
         }
     }
 
@@ -215,6 +265,7 @@ impl StreamWriter {
         match &mut self.0 {
             Writer::Messages(_) => Vec::new(),
             Writer::Chat(writer) => writer.take_dropped(),
+            Writer::Responses(writer) => writer.take_dropped(),
         }
     }
 }

@@ -16,12 +16,13 @@ mod tools;
 pub mod tweaks;
 mod usage;
 
-pub(crate) use block_in::{read_block, read_content};
+pub(crate) use block_in::read_block;
 pub(crate) use block_out::to_client as block_to_client;
-pub(crate) use error::{read_error, read_error_value, render_error};
+pub(crate) use error::{read_error, render_error};
 pub(crate) use request_in::read_request;
-pub(crate) use request_out::write_request;
+pub(crate) use request_out::{write_request, write_thinking};
 pub(crate) use response_in::read_response;
 pub(crate) use response_out::write_response;
 pub(crate) use stream_in::MessagesReader;
 pub(crate) use stream_out::write_event;
+pub(crate) use tools::freeform_schema;

@@ -109,12 +109,8 @@ fn write_settings(
         );
     }
     write_sampling(request, options, body, drops);
-    put(
-        body,
-        "thinking",
-        request.thinking.as_ref().map(write_thinking),
-    );
-    write_output_config(request, body, drops)?;
+    put(body, "thinking", thinking_of(request, options, body));
+    write_output_config(request, options, body, drops)?;
     let user = request.user.as_ref();
     put(body, "metadata", user.map(|user| json!({"user_id": user})));
     put(body, "cache_control", request.cache_control.clone());
@@ -140,6 +136,24 @@ fn write_sampling(request: &Request, options: &WriteOptions, body: &mut Map, dro
     }
 }
 
+/// What the client said of thinking, or what its effort level amounts to.
+fn thinking_of(request: &Request, options: &WriteOptions, body: &Map) -> Option<Value> {
+    if let Some(thinking) = &request.thinking {
+        return Some(write_thinking(thinking));
+    }
+    let effort = request.effort.as_deref()?;
+    let Some(budget) = crate::effort::budget(effort) else {
+        return Some(json!({"type": "disabled"}));
+    };
+    if options.effort_levels {
+        return None;
+    }
+    // The budget must leave room for an answer; less than the least is none at all.
+    let limit = body.get("max_tokens").and_then(Value::as_u64).unwrap_or(0);
+    let budget = budget.min(limit.saturating_sub(1));
+    (budget >= 1024).then(|| json!({"type": "enabled", "budget_tokens": budget}))
+}
+
 pub(crate) fn write_thinking(thinking: &Thinking) -> Value {
     let mut map = match &thinking.mode {
         ThinkingMode::Enabled { budget_tokens } => Map::from_iter([
@@ -156,16 +170,16 @@ pub(crate) fn write_thinking(thinking: &Thinking) -> Value {
 
 fn write_output_config(
     request: &Request,
+    options: &WriteOptions,
     body: &mut Map,
     drops: &mut Drops,
 ) -> Result<(), WireError> {
     let mut config = Map::new();
-    match request.effort.as_deref() {
-        // OpenAI's lowest levels; Anthropic's scale starts at `low`.
-        Some("none" | "minimal") => {
-            config.insert("effort".to_owned(), "low".into());
-        }
-        effort => put(&mut config, "effort", effort),
+    if options.effort_levels {
+        let effort = request.effort.as_deref().filter(|effort| *effort != "none");
+        // OpenAI's lowest level; Anthropic's scale starts at `low`.
+        let effort = effort.map(|effort| if effort == "minimal" { "low" } else { effort });
+        put(&mut config, "effort", effort);
     }
     match &request.format {
         Some(Format::JsonSchema { schema, .. }) => {

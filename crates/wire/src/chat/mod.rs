@@ -11,19 +11,19 @@ mod request_in;
 mod request_out;
 mod response_in;
 mod response_out;
-mod stream_calls;
 mod stream_in;
 mod stream_out;
 mod tools;
 
 use crate::openai::Names;
 
-pub(crate) use request_in::read_request;
-pub(crate) use request_out::write_request;
+pub(crate) use request_in::{read_request, read_schema};
+pub(crate) use request_out::{write_request, write_schema};
 pub(crate) use response_in::read_response;
-pub(crate) use response_out::write_response;
-pub(crate) use stream_in::ChatReader;
+pub(crate) use response_out::{freeform_text, write_response};
+pub(crate) use stream_in::{ChatReader, escaped, nonsense};
 pub(crate) use stream_out::ChatWriter;
+pub(crate) use tools::{no_parameters, read_word as read_choice_word, tool_type};
 
 const USAGE: Names = Names {
     input: "prompt_tokens",

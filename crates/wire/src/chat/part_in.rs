@@ -6,7 +6,7 @@ use crate::error::WireError;
 use crate::fields::{Fields, Path, wrong};
 use crate::neutral::{Block, Content, Source};
 use crate::openai::read_breakpoint;
-use crate::plain::split_data_url;
+use crate::plain::{document_source, image_source};
 
 /// Content that is a string or a list of parts.
 pub(super) fn read_parts(value: Value, path: &Path<'_>) -> Result<Vec<Block>, WireError> {
@@ -54,18 +54,7 @@ fn read_image(fields: &mut Fields<'_>) -> Result<Content, WireError> {
             url
         }
     };
-    Ok(Content::Image(source_of(url)))
-}
-
-/// Bytes of a `data:` URL, or the address of the picture.
-pub(crate) fn source_of(url: String) -> Source {
-    match split_data_url(&url) {
-        Some((media_type, data)) => Source::Base64 {
-            media_type: media_type.to_owned(),
-            data: data.to_owned(),
-        },
-        None => Source::Url(url),
-    }
+    Ok(Content::Image(image_source(url)))
 }
 
 fn read_file(fields: &mut Fields<'_>) -> Result<Content, WireError> {
@@ -83,18 +72,4 @@ fn read_file(fields: &mut Fields<'_>) -> Result<Content, WireError> {
     };
     fields.put_all(file.rest());
     Ok(Content::Document { source, title })
-}
-
-/// File data is a `data:` URL or, from older clients, bare base64 of a PDF.
-pub(crate) fn document_source(data: String) -> Source {
-    match split_data_url(&data) {
-        Some((media_type, data)) => Source::Base64 {
-            media_type: media_type.to_owned(),
-            data: data.to_owned(),
-        },
-        None => Source::Base64 {
-            media_type: "application/pdf".to_owned(),
-            data,
-        },
-    }
 }

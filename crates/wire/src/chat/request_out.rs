@@ -10,7 +10,7 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{Path, put};
 use crate::neutral::{Format, Map, Request};
-use crate::openai::effort_of;
+use crate::openai::{SHARED_FIELDS, effort_of};
 
 pub(crate) fn write_request(
     request: &Request,
@@ -144,6 +144,15 @@ pub(crate) fn write_schema(format: &Format) -> Map {
 fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
     match request.origin {
         Dialect::Chat => body.extend(request.rest.clone()),
+        Dialect::Responses => {
+            for (key, value) in &request.rest {
+                if SHARED_FIELDS.contains(&key.as_str()) {
+                    body.insert(key.clone(), value.clone());
+                } else {
+                    drops.add(key, "Chat Completions has no such field");
+                }
+            }
+        }
         _ => drops.rest(&Path::Root, &request.rest),
     }
     if request.stream {

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::USAGE;
 use super::response_in::stop_reason;
-use super::stream_calls::{Calls, Fragment};
 use crate::blocks::{Blocks, Open};
+use crate::calls::{Calls, Fragment};
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
@@ -160,6 +160,7 @@ impl ChatReader {
             _ => String::new(),
         };
         if !text.is_empty() {
+            self.end_calls(out);
             self.blocks.thinking(text, out);
         }
         // Gateways repeat the thought as a block; only what is new in it counts.
@@ -180,6 +181,15 @@ impl ChatReader {
         Ok(())
     }
 
+    /// Other content follows: the calls told of so far are whole.
+    fn end_calls(&mut self, out: &mut Vec<StreamEvent>) {
+        if matches!(self.blocks.open(), Open::Call(_))
+            && let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out)
+        {
+            self.fail(nonsense(why), out);
+        }
+    }
+
     fn text(&mut self, text: String, out: &mut Vec<StreamEvent>) {
         if text.is_empty() {
             return;
@@ -189,10 +199,7 @@ impl ChatReader {
                 self.late_text.push_str(&text);
                 return;
             }
-            if let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out) {
-                self.fail(nonsense(why), out);
-                return;
-            }
+            self.end_calls(out);
         }
         self.blocks.text(text, out);
     }
@@ -275,7 +282,7 @@ fn read_fragment(value: Value, path: &Path<'_>) -> Result<Fragment, WireError> {
 }
 
 /// Text as it stands inside a JSON string.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let json = Value::from(text).to_string();
     let inner = json
         .strip_prefix('"')

@@ -27,6 +27,22 @@ pub(crate) fn read_exception(frame: &Frame) -> Option<ApiError> {
     })
 }
 
+/// The error of a failed request. Its class is in a header; the body may repeat it.
+pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
+    let value: Value = serde_json::from_slice(body).ok()?;
+    let name = value.get("__type").and_then(Value::as_str);
+    let kind = name.and_then(kind_of);
+    let message = message_of(&value)?;
+    Some(ApiError {
+        status,
+        code: name.map(str::to_owned),
+        ..ApiError::new(
+            kind.unwrap_or_else(|| ErrorKind::of_status(status)),
+            message,
+        )
+    })
+}
+
 fn message_of(body: &Value) -> Option<&str> {
     ["message", "Message", "originalMessage"]
         .into_iter()

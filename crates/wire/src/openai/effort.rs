@@ -14,7 +14,9 @@ pub(crate) fn effort_of(request: &Request, drops: &mut Drops) -> Option<String> 
         return request.effort.clone();
     }
     match &request.thinking.as_ref()?.mode {
-        ThinkingMode::Enabled { budget_tokens } => Some(level(*budget_tokens).to_owned()),
+        ThinkingMode::Enabled { budget_tokens } => {
+            Some(crate::effort::level(*budget_tokens).to_owned())
+        }
         ThinkingMode::Disabled if request.origin == Dialect::Messages => {
             drops.add(
                 "thinking",
@@ -24,13 +26,5 @@ pub(crate) fn effort_of(request: &Request, drops: &mut Drops) -> Option<String> 
         }
         ThinkingMode::Disabled => Some("none".to_owned()),
         ThinkingMode::Adaptive | ThinkingMode::Other(_) => None,
-    }
-}
-
-fn level(budget: u64) -> &'static str {
-    match budget {
-        0..=2048 => "low",
-        2049..=8192 => "medium",
-        _ => "high",
     }
 }

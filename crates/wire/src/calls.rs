@@ -1,4 +1,4 @@
-//! Tool calls of a chat stream. Fragments of parallel calls may come interleaved, told
+//! Tool calls of OpenAI's streams. Fragments of parallel calls may come interleaved, told
 //! apart by index only; blocks are told one after the other, so later calls wait.
 
 use crate::arguments;
@@ -11,13 +11,13 @@ use crate::neutral::StreamEvent;
 const MAX_BYTES: usize = 32 << 20;
 
 /// One fragment of a call.
-pub(super) struct Fragment {
-    pub(super) index: Option<u64>,
-    pub(super) id: Option<String>,
-    pub(super) name: Option<String>,
+pub(crate) struct Fragment {
+    pub(crate) index: Option<u64>,
+    pub(crate) id: Option<String>,
+    pub(crate) name: Option<String>,
     /// JSON text; of a free-form call, text escaped as inside a JSON string.
-    pub(super) arguments: String,
-    pub(super) freeform: bool,
+    pub(crate) arguments: String,
+    pub(crate) freeform: bool,
 }
 
 #[derive(Debug)]
@@ -51,19 +51,19 @@ enum State {
 
 /// All calls of an answer so far.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(crate) struct Calls {
     calls: Vec<Call>,
     bytes: usize,
 }
 
 impl Calls {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
     /// Takes a fragment and tells what can be told now; says what is wrong if the
     /// stream makes no sense.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         fragment: Fragment,
         blocks: &mut Blocks,
@@ -102,14 +102,14 @@ impl Calls {
 
     /// Whether every call told of so far has all its arguments, so that other content
     /// may follow.
-    pub(super) fn all_complete(&self) -> bool {
+    pub(crate) fn all_complete(&self) -> bool {
         self.calls
             .iter()
             .all(|call| call.state == State::Closed || call.is_complete())
     }
 
     /// Tells all that waits; the answer has ended.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         &mut self,
         blocks: &mut Blocks,
         context: &ReadContext,

@@ -1,0 +1,85 @@
+//! A Converse request, written.
+
+use serde_json::{Value, json};
+
+use super::block_out::Blocks;
+use super::settings_out::write_settings;
+use super::tools_out::write_tool_config;
+use crate::context::{Outgoing, ReadContext, WriteOptions};
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{MESSAGES, Path, SYSTEM};
+use crate::neutral::{Map, Message, Request, Role, ToolChoice, turns, unroll};
+
+pub(crate) fn write_request(
+    request: &Request,
+    options: &WriteOptions,
+) -> Result<Outgoing, WireError> {
+    let mut drops = Drops::default();
+    let mut body = Map::new();
+    let messages = unroll(&request.messages, &mut drops);
+    let system = write_system(request, &mut drops)?;
+    if !system.is_empty() {
+        body.insert("system".to_owned(), system.into());
+    }
+    let turns = write_messages(&messages, options, &mut drops)?;
+    body.insert("messages".to_owned(), turns.into());
+    if let Some(tools) = write_tool_config(request, &messages, &mut drops)? {
+        body.insert("toolConfig".to_owned(), tools);
+    }
+    write_settings(request, options, &mut body, &mut drops)?;
+    drops.rest(&Path::Root, &request.rest);
+    Ok(Outgoing {
+        body: Value::Object(body),
+        dropped: drops.into_vec(),
+        context: ReadContext::of(request),
+    })
+}
+
+fn write_system(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, WireError> {
+    let mut blocks = Blocks::new(drops);
+    for (i, block) in request.system.iter().enumerate() {
+        blocks.write(block, false, &SYSTEM.index(i))?;
+    }
+    let mut system = blocks.finish();
+    if request.tool_choice == Some(ToolChoice::None) && !request.tools.is_empty() {
+        // Without its tools a conversation that used them is refused.
+        drops.add(
+            "tool_choice",
+            "Converse cannot forbid tools: the model is asked not to call any",
+        );
+        system.push(json!({"text": "Do not call any tools in this turn."}));
+    }
+    Ok(system)
+}
+
+fn write_messages(
+    messages: &[Message],
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Result<Vec<Value>, WireError> {
+    for (i, message) in messages.iter().enumerate() {
+        drops.rest(&MESSAGES.index(i), &message.rest);
+    }
+    let fold = !options.system_in_place;
+    let mut out = Vec::new();
+    for turn in turns(messages, fold) {
+        let mut blocks = Blocks::new(drops);
+        for (m, b, block) in &turn.blocks {
+            let path = MESSAGES.index(*m);
+            let path = path.key("content");
+            let is_system = messages.get(*m).is_some_and(|m| m.role == Role::System);
+            blocks.write(block, fold && is_system, &path.index(*b))?;
+        }
+        let content = blocks.finish();
+        let role = match turn.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::System => "system",
+        };
+        if !content.is_empty() {
+            out.push(json!({"role": role, "content": content}));
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,196 @@
+//! A ConverseStream, read.
+
+use serde_json::Value;
+
+use super::error::read_exception;
+use super::response_in::{read_usage, stop_reason};
+use crate::blocks::{Blocks, Open};
+use crate::context::ReadContext;
+use crate::error::WireError;
+use crate::event_stream::Frame;
+use crate::fields::{Fields, Path, parse};
+use crate::neutral::{ApiError, Block, Content, StreamEvent, Usage};
+
+/// Reads the frames of one stream.
+#[derive(Debug)]
+pub(crate) struct ConverseReader {
+    context: ReadContext,
+    started: bool,
+    ended: bool,
+    blocks: Blocks,
+    /// A redacted thought, which may come in several pieces.
+    redacted: String,
+    stop_reason: Option<String>,
+    usage: Usage,
+}
+
+impl ConverseReader {
+    pub(crate) fn new(context: ReadContext) -> Self {
+        ConverseReader {
+            context,
+            started: false,
+            ended: false,
+            blocks: Blocks::default(),
+            redacted: String::new(),
+            stop_reason: None,
+            usage: Usage::default(),
+        }
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes one frame.
+    pub(crate) fn frame(
+        &mut self,
+        frame: &Frame,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        if let Some(error) = read_exception(frame) {
+            self.fail(error, out);
+            return Ok(());
+        }
+        let root = Path::Root;
+        let mut fields = Fields::of(parse(&frame.payload)?, &root)?;
+        match frame.header(":event-type").unwrap_or_default() {
+            "messageStart" => self.start(out),
+            "contentBlockStart" => self.block_start(&mut fields, out)?,
+            "contentBlockDelta" => self.delta(&mut fields, out)?,
+            "contentBlockStop" => self.block_stop(out),
+            "messageStop" => self.stop_reason = fields.opt_string("stopReason")?,
+            "metadata" => {
+                if let Some(usage) = fields.take("usage") {
+                    self.usage = read_usage(usage, &root.key("usage"))?;
+                }
+                if self.stop_reason.is_some() {
+                    self.end(out);
+                }
+            }
+            // Kinds that newer models may bring; nothing of the answer hangs on them.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The stream's bytes have ended; a stream without metadata has still ended well.
+    pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.stop_reason.is_some() {
+            self.end(out);
+        } else {
+            self.fail(ApiError::cut_short(), out);
+        }
+    }
+
+    fn start(&mut self, out: &mut Vec<StreamEvent>) {
+        if !std::mem::replace(&mut self.started, true) {
+            out.push(StreamEvent::MessageStart {
+                id: self.context.id.clone(),
+                model: self.context.model.clone(),
+                usage: Usage::default(),
+                rest: Default::default(),
+            });
+        }
+    }
+
+    fn block_start(
+        &mut self,
+        fields: &mut Fields<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        self.start(out);
+        let index = fields.opt_u64("contentBlockIndex")?.unwrap_or(0);
+        let root = Path::Root;
+        let path = root.key("start");
+        let mut start = Fields::of(fields.need("start")?, &path)?;
+        if let Some(call) = start.take("toolUse") {
+            let path = path.key("toolUse");
+            let mut call = Fields::of(call, &path)?;
+            let name = self.context.names.original(call.string("name")?);
+            self.blocks
+                .call(index, call.string("toolUseId")?, name, out);
+        }
+        Ok(())
+    }
+
+    fn delta(
+        &mut self,
+        fields: &mut Fields<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        self.start(out);
+        let root = Path::Root;
+        let path = root.key("delta");
+        let mut delta = Fields::of(fields.need("delta")?, &path)?;
+        if let Some(text) = delta.opt_string("text")? {
+            self.blocks.text(text, out);
+        }
+        if let Some(call) = delta.take("toolUse") {
+            let path = path.key("toolUse");
+            let input = Fields::of(call, &path)?.opt_string("input")?;
+            if matches!(self.blocks.open(), Open::Call(_)) {
+                self.blocks.arguments(input.unwrap_or_default(), out);
+            }
+        }
+        if let Some(thought) = delta.take("reasoningContent") {
+            self.thought(thought, &path.key("reasoningContent"), out)?;
+        }
+        Ok(())
+    }
+
+    fn thought(
+        &mut self,
+        value: Value,
+        path: &Path<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        let mut thought = Fields::of(value, path)?;
+        if let Some(text) = thought.opt_string("text")? {
+            self.blocks.thinking(text, out);
+        }
+        if let Some(signature) = thought.opt_string("signature")? {
+            self.blocks.signature(signature, out);
+        }
+        if let Some(data) = thought.opt_string("redactedContent")? {
+            self.redacted.push_str(&data);
+        }
+        Ok(())
+    }
+
+    fn block_stop(&mut self, out: &mut Vec<StreamEvent>) {
+        let data = std::mem::take(&mut self.redacted);
+        if data.is_empty() {
+            self.blocks.close(out);
+        } else {
+            let block = Block::new(Content::RedactedThinking { data });
+            self.blocks.whole(block, out);
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<StreamEvent>) {
+        self.start(out);
+        self.blocks.close(out);
+        let reason = self.stop_reason.as_deref().unwrap_or("end_turn");
+        match stop_reason(reason) {
+            Ok(reason) => {
+                out.push(StreamEvent::MessageDelta {
+                    stop_reason: Some(reason),
+                    stop_sequence: None,
+                    stop_details: None,
+                    container: None,
+                    usage: self.usage.clone(),
+                });
+                out.push(StreamEvent::MessageStop);
+                self.ended = true;
+            }
+            Err(error) => self.fail(error, out),
+        }
+    }
+
+    fn fail(&mut self, error: ApiError, out: &mut Vec<StreamEvent>) {
+        if !self.ended {
+            self.ended = true;
+            out.push(StreamEvent::Error(error));
+        }
+    }
+}

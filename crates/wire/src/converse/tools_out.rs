@@ -1,0 +1,127 @@
+//! Converse's tool configuration, written.
+
+use serde_json::{Value, json};
+
+use super::block_out::cache_point;
+use crate::Dialect;
+use crate::anthropic::freeform_schema;
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{TOOLS, put};
+use crate::names::safe_name;
+use crate::neutral::{Content, Map, Message, Request, ToolChoice, ToolKind};
+
+pub(super) fn write_tool_config(
+    request: &Request,
+    messages: &[Message],
+    drops: &mut Drops,
+) -> Result<Option<Value>, WireError> {
+    let mut tools = write_tools(request, drops);
+    let offered = !tools.is_empty();
+    if !offered {
+        tools = past_tools(messages);
+    }
+    if tools.is_empty() {
+        return Ok(None);
+    }
+    let mut config = Map::from_iter([("tools".to_owned(), tools.into())]);
+    if offered {
+        put(&mut config, "toolChoice", write_choice(request)?);
+    }
+    if request.parallel_tool_calls == Some(false) {
+        drops.add(
+            "tool_choice.disable_parallel_tool_use",
+            "Converse cannot keep a model from calling several tools at once",
+        );
+    }
+    Ok(Some(Value::Object(config)))
+}
+
+fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
+    let mut out = Vec::with_capacity(request.tools.len());
+    for (i, tool) in request.tools.iter().enumerate() {
+        let path = &TOOLS.index(i);
+        let (description, schema, strict) = match &tool.kind {
+            ToolKind::Function {
+                description,
+                input_schema,
+                strict,
+            } => (description, input_schema.clone(), *strict),
+            ToolKind::Freeform { description } => (description, freeform_schema(), None),
+            ToolKind::Server { .. } => {
+                drops.add(path, "a tool that only its vendor's servers run");
+                continue;
+            }
+        };
+        if !allowed(request, &tool.name) {
+            continue;
+        }
+        drops.rest(path, &tool.rest);
+        out.push(spec(&tool.name, description.as_deref(), schema, strict));
+        if let Some(mark) = &tool.cache_control {
+            out.push(cache_point(mark));
+        }
+    }
+    out
+}
+
+/// Converse cannot allow some of the tools it was told of, so only those are told.
+fn allowed(request: &Request, name: &str) -> bool {
+    match &request.tool_choice {
+        Some(ToolChoice::Allowed { names, .. }) => names.iter().any(|allowed| allowed == name),
+        _ => true,
+    }
+}
+
+fn spec(name: &str, description: Option<&str>, schema: Value, strict: Option<bool>) -> Value {
+    let mut map = Map::from_iter([("name".to_owned(), safe_name(name).into())]);
+    put(
+        &mut map,
+        "description",
+        description.filter(|text| !text.is_empty()),
+    );
+    map.insert("inputSchema".to_owned(), json!({"json": schema}));
+    put(&mut map, "strict", strict);
+    json!({"toolSpec": map})
+}
+
+/// A conversation that has used tools is refused without them, so the tools it used
+/// are named, and nothing is said about their arguments.
+fn past_tools(messages: &[Message]) -> Vec<Value> {
+    let mut names: Vec<&str> = Vec::new();
+    for block in messages.iter().flat_map(|message| &message.content) {
+        if let Content::ToolUse { name, .. } = &block.content
+            && !names.contains(&name.as_str())
+        {
+            names.push(name);
+        }
+    }
+    names
+        .into_iter()
+        .map(|name| {
+            let why = Some("No longer available: do not call it.");
+            spec(name, why, json!({"type": "object"}), None)
+        })
+        .collect()
+}
+
+fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
+    Ok(match &request.tool_choice {
+        None | Some(ToolChoice::None) => None,
+        Some(ToolChoice::Auto) => Some(json!({"auto": {}})),
+        Some(ToolChoice::Any) => Some(json!({"any": {}})),
+        Some(ToolChoice::Allowed { required, .. }) => Some(if *required {
+            json!({"any": {}})
+        } else {
+            json!({"auto": {}})
+        }),
+        Some(ToolChoice::Tool(name)) => Some(json!({"tool": {"name": safe_name(name)}})),
+        Some(ToolChoice::Other(_)) => {
+            return Err(WireError::unsupported(
+                Dialect::Converse,
+                "tool_choice",
+                "Converse cannot force a tool that another vendor's servers run",
+            ));
+        }
+    })
+}

@@ -1,0 +1,186 @@
+//! Gemini's parts, written.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::arguments;
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::Path;
+use crate::names::{safe_id, safe_name};
+use crate::neutral::{Block, Content, Source, tagged_system};
+use crate::plain::{ToolText, document_text, tool_text};
+use crate::sealed::{Sealed, open};
+
+/// Writes the parts of one turn.
+pub(super) struct Parts<'a> {
+    /// Names of the tools by the ids of their calls.
+    pub(super) names: &'a HashMap<&'a str, &'a str>,
+    pub(super) drops: &'a mut Drops,
+    /// A thought signature that belongs on the next part.
+    pub(super) signature: Option<String>,
+    pub(super) out: Vec<Value>,
+}
+
+impl Parts<'_> {
+    pub(super) fn write(
+        &mut self,
+        block: &Block,
+        is_system: bool,
+        path: &Path<'_>,
+    ) -> Result<(), WireError> {
+        self.note(block, path);
+        match &block.content {
+            Content::Text(text) if is_system => self.push(json!({"text": tagged_system(text)})),
+            Content::Text(text) if text.is_empty() => self.drops.add(path, "empty text"),
+            Content::Text(text) => self.push(json!({"text": text})),
+            Content::Thinking {
+                thinking,
+                signature,
+            } => self.thought(thinking, signature, path),
+            Content::RedactedThinking { .. } => {
+                self.drops.add(path, "a thought only Anthropic can read");
+            }
+            Content::ToolUse { id, name, input } => {
+                let args = arguments::object(input, path, self.drops);
+                let (id, name) = (safe_id(id), safe_name(name));
+                self.push(json!({"functionCall": {"id": id, "name": name, "args": args}}));
+            }
+            Content::ToolResult {
+                tool_use_id,
+                content,
+                is_error,
+            } => self.result(tool_use_id, content, *is_error, path)?,
+            _ => {
+                let part = media(block, path)?;
+                self.push(part);
+            }
+        }
+        Ok(())
+    }
+
+    /// The parts; a signature nothing followed stands on an empty text, as Gemini
+    /// itself sends it.
+    pub(super) fn finish(mut self) -> Vec<Value> {
+        if self.signature.is_some() {
+            self.push(json!({"text": ""}));
+        }
+        self.out
+    }
+
+    fn push(&mut self, mut part: Value) {
+        if let (Some(signature), Some(map)) = (self.signature.take(), part.as_object_mut()) {
+            map.insert("thoughtSignature".to_owned(), signature.into());
+        }
+        self.out.push(part);
+    }
+
+    fn note(&mut self, block: &Block, path: &Path<'_>) {
+        if block.cache_control.is_some() {
+            self.drops
+                .add(path.key("cache_control"), "Gemini caches prompts by itself");
+        }
+        self.drops.rest(path, &block.rest);
+    }
+
+    fn thought(&mut self, thinking: &str, signature: &str, path: &Path<'_>) {
+        let Sealed::Gemini(signature) = open(signature) else {
+            self.drops.add(path, "a thought without Gemini's signature");
+            return;
+        };
+        if !thinking.is_empty() {
+            self.out.push(json!({"text": thinking, "thought": true}));
+        }
+        self.signature = Some(signature.to_owned());
+    }
+
+    fn result(
+        &mut self,
+        id: &str,
+        content: &[Block],
+        is_error: bool,
+        path: &Path<'_>,
+    ) -> Result<(), WireError> {
+        let name = self.names.get(id).ok_or_else(|| {
+            WireError::unsupported(
+                Dialect::Gemini,
+                path.key("tool_use_id"),
+                "no tool call before it has this id, and Gemini wants to know the tool's name",
+            )
+        })?;
+        let ToolText { text, media: files } = tool_text(content, false);
+        let key = if is_error { "error" } else { "output" };
+        let mut response = json!({
+            "id": safe_id(id),
+            "name": safe_name(name),
+            "response": {key: text},
+        });
+        let mut parts = Vec::new();
+        for (i, block) in files {
+            let path = path.key("content");
+            parts.push(media(block, &path.index(i))?);
+        }
+        if let (false, Some(map)) = (parts.is_empty(), response.as_object_mut()) {
+            map.insert("parts".to_owned(), parts.into());
+        }
+        self.push(json!({"functionResponse": response}));
+        Ok(())
+    }
+}
+
+/// An image or a document.
+fn media(block: &Block, path: &Path<'_>) -> Result<Value, WireError> {
+    let (source, title) = match &block.content {
+        Content::Image(source) => (source, None),
+        Content::Document { source, title } => (source, title.as_deref()),
+        Content::Other { kind } => return Err(unsupported(path, kind)),
+        _ => return Err(unsupported(path, "of this type")),
+    };
+    Ok(match source {
+        Source::Base64 { media_type, data } => {
+            json!({"inlineData": {"mimeType": media_type, "data": data}})
+        }
+        Source::Url(url) => match mime_type(url) {
+            Some(mime) => json!({"fileData": {"fileUri": url, "mimeType": mime}}),
+            None => json!({"fileData": {"fileUri": url}}),
+        },
+        Source::Text { data, .. } => json!({"text": document_text(title, data)}),
+        Source::Blocks(blocks) => {
+            let texts: Option<Vec<&str>> = blocks.iter().map(Block::as_text).collect();
+            let texts = texts.ok_or_else(|| unsupported(path, "document with images inside"))?;
+            json!({"text": document_text(title, &texts.join("\n"))})
+        }
+        Source::File(_) | Source::Other(_) => {
+            return Err(WireError::unsupported(
+                Dialect::Gemini,
+                path.key("source"),
+                "Gemini cannot read another vendor's file store: send the bytes",
+            ));
+        }
+    })
+}
+
+fn unsupported(path: &Path<'_>, what: &str) -> WireError {
+    WireError::unsupported(
+        Dialect::Gemini,
+        path,
+        format!("Gemini has no place for a block {what}"),
+    )
+}
+
+/// The type a URL's ending tells.
+fn mime_type(url: &str) -> Option<&'static str> {
+    let path = url.split(['?', '#']).next()?;
+    let ending = path.rsplit('.').next()?.to_ascii_lowercase();
+    match ending.as_str() {
+        "png" => Some("image/png"),
+        "jpg" | "jpeg" => Some("image/jpeg"),
+        "gif" => Some("image/gif"),
+        "webp" => Some("image/webp"),
+        "pdf" => Some("application/pdf"),
+        "txt" => Some("text/plain"),
+        _ => None,
+    }
+}

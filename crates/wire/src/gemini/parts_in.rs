@@ -1,0 +1,121 @@
+//! Gemini's parts and counts, read: shared by whole answers and streams.
+
+use serde_json::{Value, json};
+
+use crate::context::ReadContext;
+use crate::error::WireError;
+use crate::fields::{Fields, Path};
+use crate::neutral::{ApiError, Block, Content, ErrorKind, Map, Source, StopReason, Usage};
+
+/// What a part tells, and the signature it carries.
+pub(super) struct Part {
+    pub(super) signature: Option<String>,
+    pub(super) told: Told,
+}
+
+pub(super) enum Told {
+    Text(String),
+    Thought(String),
+    Call {
+        id: Option<String>,
+        name: String,
+        args: Value,
+    },
+    Whole(Block),
+}
+
+pub(super) fn read_part(
+    value: Value,
+    path: &Path<'_>,
+    context: &ReadContext,
+) -> Result<Part, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let signature = fields.opt_string("thoughtSignature")?;
+    let thought = fields.opt_bool("thought")?.unwrap_or(false);
+    let told = if let Some(text) = fields.opt_string("text")? {
+        if thought {
+            Told::Thought(text)
+        } else {
+            Told::Text(text)
+        }
+    } else if let Some(call) = fields.take("functionCall") {
+        read_call(call, &path.key("functionCall"), context)?
+    } else if let Some(data) = fields.take("inlineData") {
+        let path = path.key("inlineData");
+        let mut data = Fields::of(data, &path)?;
+        Told::Whole(Block::new(Content::Image(Source::Base64 {
+            media_type: data.string("mimeType")?,
+            data: data.string("data")?,
+        })))
+    } else {
+        // `executableCode` and the like: kept whole under their own name.
+        other_part(fields.rest())
+    };
+    Ok(Part { signature, told })
+}
+
+fn read_call(value: Value, path: &Path<'_>, context: &ReadContext) -> Result<Told, WireError> {
+    let mut call = Fields::of(value, path)?;
+    Ok(Told::Call {
+        id: call.opt_string("id")?.filter(|id| !id.is_empty()),
+        name: context.names.original(call.string("name")?),
+        args: call.take("args").unwrap_or_else(|| json!({})),
+    })
+}
+
+fn other_part(rest: Map) -> Told {
+    match rest.keys().next() {
+        Some(kind) => Told::Whole(Block {
+            content: Content::Other { kind: kind.clone() },
+            rest,
+            cache_control: None,
+        }),
+        None => Told::Text(String::new()),
+    }
+}
+
+pub(super) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let mut count = |key: &str| fields.opt_u64(key).map(Option::unwrap_or_default);
+    let cached = count("cachedContentTokenCount")?;
+    let thinking_tokens = count("thoughtsTokenCount")?;
+    let prompt = count("promptTokenCount")?.saturating_add(count("toolUsePromptTokenCount")?);
+    Ok(Usage {
+        input_tokens: prompt.saturating_sub(cached),
+        output_tokens: count("candidatesTokenCount")?.saturating_add(thinking_tokens),
+        cache_read_input_tokens: cached,
+        thinking_tokens,
+        ..Usage::default()
+    })
+}
+
+/// Why it stopped. A call that came out malformed is a failure that is worth another
+/// try, not an answer.
+pub(super) fn stop_reason(reason: &str, calls: bool) -> Result<StopReason, ApiError> {
+    match reason {
+        "STOP" | "FINISH_REASON_UNSPECIFIED" if calls => Ok(StopReason::ToolUse),
+        "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(StopReason::EndTurn),
+        "MAX_TOKENS" => Ok(StopReason::MaxTokens),
+        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
+            Ok(StopReason::Refusal)
+        }
+        image if image.starts_with("IMAGE_") => Ok(StopReason::Refusal),
+        "MALFORMED_FUNCTION_CALL"
+        | "MALFORMED_RESPONSE"
+        | "UNEXPECTED_TOOL_CALL"
+        | "TOO_MANY_TOOL_CALLS" => Err(ApiError {
+            status: 502,
+            code: Some(reason.to_lowercase()),
+            ..ApiError::new(
+                ErrorKind::Api,
+                format!("the model's answer could not be used: {reason}"),
+            )
+        }),
+        other => Ok(StopReason::Other(other.to_owned())),
+    }
+}
+
+/// The reason a prompt was not answered at all.
+pub(super) fn block_reason(feedback: Option<&Value>) -> Option<String> {
+    Some(feedback?.get("blockReason")?.as_str()?.to_owned())
+}

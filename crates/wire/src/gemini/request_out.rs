@@ -1,0 +1,113 @@
+//! A generateContent request, written.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::part_out::Parts;
+use super::settings_out::write_settings;
+use super::tools_out::{write_choice, write_tools};
+use crate::context::{Outgoing, ReadContext, WriteOptions};
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{MESSAGES, Path, SYSTEM, put};
+use crate::neutral::{Block, Content, Map, Message, Request, Role, Turn, turns, unroll};
+use crate::plain::system_texts;
+
+pub(crate) fn write_request(
+    request: &Request,
+    options: &WriteOptions,
+) -> Result<Outgoing, WireError> {
+    let mut drops = Drops::default();
+    let mut body = Map::new();
+    put(
+        &mut body,
+        "systemInstruction",
+        write_system(request, &mut drops),
+    );
+    let contents = write_contents(request, &mut drops)?;
+    body.insert("contents".to_owned(), contents.into());
+    let tools = write_tools(request, &mut drops);
+    if !tools.is_empty() {
+        body.insert("tools".to_owned(), json!([{"functionDeclarations": tools}]));
+        put(&mut body, "toolConfig", write_choice(request)?);
+    }
+    if request.parallel_tool_calls == Some(false) {
+        drops.add(
+            "tool_choice.disable_parallel_tool_use",
+            "Gemini cannot be kept from calling several tools at once",
+        );
+    }
+    write_settings(request, options, &mut body, &mut drops)?;
+    drops.rest(&Path::Root, &request.rest);
+    Ok(Outgoing {
+        body: Value::Object(body),
+        dropped: drops.into_vec(),
+        context: ReadContext::of(request),
+    })
+}
+
+fn write_system(request: &Request, drops: &mut Drops) -> Option<Value> {
+    for (i, block) in request.system.iter().enumerate() {
+        if block.cache_control.is_some() {
+            let path = SYSTEM.index(i);
+            drops.add(path.key("cache_control"), "Gemini caches prompts by itself");
+        }
+    }
+    let texts = system_texts(&request.system, drops);
+    let parts: Vec<_> = texts.iter().map(|text| json!({"text": text})).collect();
+    (!parts.is_empty()).then(|| json!({"parts": parts}))
+}
+
+fn write_contents(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, WireError> {
+    let messages = unroll(&request.messages, drops);
+    for (i, message) in messages.iter().enumerate() {
+        drops.rest(&MESSAGES.index(i), &message.rest);
+    }
+    let names = call_names(&messages);
+    let mut out = Vec::new();
+    for turn in turns(&messages, true) {
+        let mut parts = Parts {
+            names: &names,
+            drops,
+            signature: None,
+            out: Vec::new(),
+        };
+        for (m, b, block) in ordered(&turn) {
+            let path = MESSAGES.index(m);
+            let path = path.key("content");
+            let is_system = messages.get(m).is_some_and(|m| m.role == Role::System);
+            parts.write(block, is_system, &path.index(b))?;
+        }
+        let parts = parts.finish();
+        let role = match turn.role {
+            Role::Assistant => "model",
+            Role::User | Role::System => "user",
+        };
+        if !parts.is_empty() {
+            out.push(json!({"role": role, "parts": parts}));
+        }
+    }
+    Ok(out)
+}
+
+/// Results stand before anything else in a user's turn.
+fn ordered<'t, 'a>(
+    turn: &'t Turn<'a>,
+) -> impl Iterator<Item = (usize, usize, &'a Block)> + use<'t, 'a> {
+    let is_result = |block: &Block| matches!(block.content, Content::ToolResult { .. });
+    let results = turn.blocks.iter().filter(move |(_, _, b)| is_result(b));
+    let others = turn.blocks.iter().filter(move |(_, _, b)| !is_result(b));
+    results.chain(others).copied()
+}
+
+/// A result names its tool here; only the call knows the name.
+fn call_names(messages: &[Message]) -> HashMap<&str, &str> {
+    let blocks = messages.iter().flat_map(|message| &message.content);
+    blocks
+        .filter_map(|block| match &block.content {
+            Content::ToolUse { id, name, .. } => Some((id.as_str(), name.as_str())),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,129 @@
+//! A generateContent answer, read.
+
+use serde_json::Value;
+
+use super::parts_in::{Part, Told, block_reason, read_part, read_usage, stop_reason};
+use crate::Dialect;
+use crate::context::ReadContext;
+use crate::error::WireError;
+use crate::fields::{Fields, Path};
+use crate::names::made_id;
+use crate::neutral::{Block, Content, Response, StopReason, refusal_details};
+use crate::sealed::seal_gemini;
+
+pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
+    let root = Path::Root;
+    let mut fields = Fields::of(body, &root)?;
+    let id = fields.opt_string("responseId")?;
+    let model = fields.opt_string("modelVersion")?;
+    let mut response = Response::new(
+        Dialect::Gemini,
+        id.unwrap_or_else(|| context.id.clone()),
+        model.unwrap_or_else(|| context.model.clone()),
+    );
+    if let Some(usage) = fields.take("usageMetadata") {
+        response.usage = read_usage(usage, &root.key("usageMetadata"))?;
+    }
+    let blocked = block_reason(fields.take("promptFeedback").as_ref());
+    let candidates = fields.opt_list("candidates")?.unwrap_or_default();
+    match candidates.into_iter().next() {
+        Some(candidate) => read_candidate(candidate, context, &mut response)?,
+        None if blocked.is_some() => {}
+        None => {
+            return Err(WireError::Missing {
+                field: "candidates[0]".to_owned(),
+            });
+        }
+    }
+    if let Some(reason) = blocked {
+        response.stop_reason = Some(StopReason::Refusal);
+        response.stop_details = Some(refusal_details(Some(&reason)));
+    }
+    response.rest = fields.rest();
+    Ok(response)
+}
+
+fn read_candidate(
+    value: Value,
+    context: &ReadContext,
+    response: &mut Response,
+) -> Result<(), WireError> {
+    let path = Path::Root;
+    let path = path.key("candidates");
+    let path = path.index(0);
+    let mut candidate = Fields::of(value, &path)?;
+    if let Some(content) = candidate.take("content") {
+        let path = path.key("content");
+        let parts = Fields::of(content, &path)?.opt_list("parts")?;
+        let path = path.key("parts");
+        for (i, part) in parts.unwrap_or_default().into_iter().enumerate() {
+            let part = read_part(part, &path.index(i), context)?;
+            add_part(part, response);
+        }
+    }
+    let calls = response
+        .content
+        .iter()
+        .any(|block| matches!(block.content, Content::ToolUse { .. }));
+    let reason = candidate.opt_string("finishReason")?;
+    let stop = stop_reason(reason.as_deref().unwrap_or("STOP"), calls)
+        .map_err(|error| WireError::Failed(Box::new(error)))?;
+    if stop == StopReason::Refusal {
+        let message = candidate.opt_string("finishMessage")?.or(reason);
+        response.stop_details = Some(refusal_details(message.as_deref()));
+    }
+    response.stop_reason = Some(stop);
+    response.message_rest = candidate.rest();
+    Ok(())
+}
+
+/// A part's signature becomes that of the thought before it, which is made if need be.
+fn add_part(part: Part, response: &mut Response) {
+    if let Told::Thought(text) = part.told {
+        push_thought(text, response);
+        sign(part.signature, response);
+        return;
+    }
+    sign(part.signature, response);
+    match part.told {
+        Told::Text(text) if text.is_empty() => {}
+        Told::Text(text) => match response.content.last_mut().map(|block| &mut block.content) {
+            Some(Content::Text(known)) => known.push_str(&text),
+            _ => response.content.push(Block::text(text)),
+        },
+        Told::Call { id, name, args } => {
+            let n = response.content.len();
+            let id = id.unwrap_or_else(|| made_id(&response.id, n));
+            response.content.push(Block::tool_use(id, name, args));
+        }
+        Told::Whole(block) => response.content.push(block),
+        Told::Thought(_) => {}
+    }
+}
+
+fn push_thought(text: String, response: &mut Response) {
+    match response.content.last_mut().map(|block| &mut block.content) {
+        Some(Content::Thinking {
+            thinking,
+            signature,
+        }) if signature.is_empty() => thinking.push_str(&text),
+        _ => response.content.push(Block::new(Content::Thinking {
+            thinking: text,
+            signature: String::new(),
+        })),
+    }
+}
+
+fn sign(found: Option<String>, response: &mut Response) {
+    let Some(found) = found else {
+        return;
+    };
+    let sealed = seal_gemini(&found);
+    match response.content.last_mut().map(|block| &mut block.content) {
+        Some(Content::Thinking { signature, .. }) if signature.is_empty() => *signature = sealed,
+        _ => response.content.push(Block::new(Content::Thinking {
+            thinking: String::new(),
+            signature: sealed,
+        })),
+    }
+}

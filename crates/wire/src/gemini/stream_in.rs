@@ -1,0 +1,185 @@
+//! A streamGenerateContent stream, read: every event is a fragment of an answer.
+
+use serde_json::Value;
+
+use super::error::read_error_value;
+use super::parts_in::{Part, Told, block_reason, read_part, read_usage, stop_reason};
+use crate::blocks::Blocks;
+use crate::context::ReadContext;
+use crate::error::WireError;
+use crate::fields::{Fields, Path, parse};
+use crate::names::made_id;
+use crate::neutral::{ApiError, StopReason, StreamEvent, Usage, refusal_details};
+use crate::sealed::seal_gemini;
+
+/// Reads the fragments of one stream.
+#[derive(Debug)]
+pub(crate) struct GeminiReader {
+    context: ReadContext,
+    started: bool,
+    ended: bool,
+    blocks: Blocks,
+    calls: u64,
+    finish_reason: Option<String>,
+    finish_message: Option<String>,
+    blocked: Option<String>,
+    usage: Usage,
+}
+
+impl GeminiReader {
+    pub(crate) fn new(context: ReadContext) -> Self {
+        GeminiReader {
+            context,
+            started: false,
+            ended: false,
+            blocks: Blocks::default(),
+            calls: 0,
+            finish_reason: None,
+            finish_message: None,
+            blocked: None,
+            usage: Usage::default(),
+        }
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes one event's JSON.
+    pub(crate) fn event(
+        &mut self,
+        data: &[u8],
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        let root = Path::Root;
+        let mut fields = Fields::of(parse(data)?, &root)?;
+        if let Some(error) = fields.take("error") {
+            self.fail(read_error_value(None, &error), out);
+            return Ok(());
+        }
+        self.start(&mut fields, out)?;
+        if let Some(usage) = fields.take("usageMetadata") {
+            self.usage = read_usage(usage, &root.key("usageMetadata"))?;
+        }
+        if let Some(reason) = block_reason(fields.peek("promptFeedback")) {
+            self.blocked = Some(reason);
+        }
+        let candidates = fields.opt_list("candidates")?.unwrap_or_default();
+        if let Some(candidate) = candidates.into_iter().next() {
+            self.candidate(candidate, out)?;
+        }
+        Ok(())
+    }
+
+    /// The stream's bytes have ended; nothing else tells the end here.
+    pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        let stop = match (&self.finish_reason, &self.blocked) {
+            (None, None) => Err(ApiError::cut_short()),
+            (Some(reason), None) => stop_reason(reason, self.calls > 0),
+            (_, Some(_)) => Ok(StopReason::Refusal),
+        };
+        let stop = match stop {
+            Ok(stop) => stop,
+            Err(error) => return self.fail(error, out),
+        };
+        self.blocks.close(out);
+        let refused = stop == StopReason::Refusal;
+        let why = self
+            .finish_message
+            .as_ref()
+            .or(self.blocked.as_ref())
+            .or(self.finish_reason.as_ref());
+        out.push(StreamEvent::MessageDelta {
+            stop_details: refused.then(|| refusal_details(why.map(String::as_str))),
+            stop_reason: Some(stop),
+            stop_sequence: None,
+            container: None,
+            usage: self.usage.clone(),
+        });
+        out.push(StreamEvent::MessageStop);
+        self.ended = true;
+    }
+
+    fn start(
+        &mut self,
+        fields: &mut Fields<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        if std::mem::replace(&mut self.started, true) {
+            return Ok(());
+        }
+        let id = fields.opt_string("responseId")?;
+        let model = fields.opt_string("modelVersion")?;
+        if let Some(id) = &id {
+            self.context.id.clone_from(id);
+        }
+        out.push(StreamEvent::MessageStart {
+            id: id.unwrap_or_else(|| self.context.id.clone()),
+            model: model.unwrap_or_else(|| self.context.model.clone()),
+            usage: Usage::default(),
+            rest: Default::default(),
+        });
+        Ok(())
+    }
+
+    fn candidate(&mut self, value: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+        let path = Path::Root;
+        let path = path.key("candidates");
+        let path = path.index(0);
+        let mut candidate = Fields::of(value, &path)?;
+        if let Some(content) = candidate.take("content") {
+            let path = path.key("content");
+            let parts = Fields::of(content, &path)?.opt_list("parts")?;
+            let path = path.key("parts");
+            for (i, part) in parts.unwrap_or_default().into_iter().enumerate() {
+                let part = read_part(part, &path.index(i), &self.context)?;
+                self.part(part, out);
+            }
+        }
+        if let Some(reason) = candidate.opt_string("finishReason")? {
+            self.finish_reason = Some(reason);
+        }
+        if let Some(message) = candidate.opt_string("finishMessage")? {
+            self.finish_message = Some(message);
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: Part, out: &mut Vec<StreamEvent>) {
+        if let Told::Thought(text) = part.told {
+            self.blocks.thinking(text, out);
+            self.sign(part.signature, out);
+            return;
+        }
+        self.sign(part.signature, out);
+        match part.told {
+            Told::Text(text) if text.is_empty() => {}
+            Told::Text(text) => self.blocks.text(text, out),
+            Told::Call { id, name, args } => {
+                let n = usize::try_from(self.calls).unwrap_or(usize::MAX);
+                let id = id.unwrap_or_else(|| made_id(&self.context.id, n));
+                self.blocks.call(self.calls, id, name, out);
+                self.blocks.arguments(args.to_string(), out);
+                self.blocks.close(out);
+                self.calls += 1;
+            }
+            Told::Whole(block) => self.blocks.whole(block, out),
+            Told::Thought(_) => {}
+        }
+    }
+
+    /// A signature belongs to the thought before it, and ends it.
+    fn sign(&mut self, signature: Option<String>, out: &mut Vec<StreamEvent>) {
+        if let Some(signature) = signature {
+            self.blocks.signature(seal_gemini(&signature), out);
+            self.blocks.close(out);
+        }
+    }
+
+    fn fail(&mut self, error: ApiError, out: &mut Vec<StreamEvent>) {
+        if !self.ended {
+            self.ended = true;
+            out.push(StreamEvent::Error(error));
+        }
+    }
+}

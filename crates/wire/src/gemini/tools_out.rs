@@ -1,0 +1,74 @@
+//! Gemini's function declarations and calling modes, written.
+
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::anthropic::freeform_schema;
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{TOOLS, put};
+use crate::names::safe_name;
+use crate::neutral::{Map, Request, ToolChoice, ToolKind};
+
+pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
+    let mut out = Vec::with_capacity(request.tools.len());
+    for (i, tool) in request.tools.iter().enumerate() {
+        let path = &TOOLS.index(i);
+        let (description, schema) = match &tool.kind {
+            ToolKind::Function {
+                description,
+                input_schema,
+                strict,
+            } => {
+                if *strict == Some(true) {
+                    drops.add(path.key("strict"), "Gemini has no strict functions");
+                }
+                (description, input_schema.clone())
+            }
+            ToolKind::Freeform { description } => (description, freeform_schema()),
+            ToolKind::Server { .. } => {
+                drops.add(path, "a tool that only its vendor's servers run");
+                continue;
+            }
+        };
+        if tool.cache_control.is_some() {
+            drops.add(path.key("cache_control"), "Gemini caches prompts by itself");
+        }
+        drops.rest(path, &tool.rest);
+        let mut map = Map::from_iter([("name".to_owned(), safe_name(&tool.name).into())]);
+        put(&mut map, "description", description.clone());
+        map.insert("parametersJsonSchema".to_owned(), schema);
+        out.push(Value::Object(map));
+    }
+    out
+}
+
+pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
+    let names =
+        |names: &[String]| -> Vec<Value> { names.iter().map(|n| safe_name(n).into()).collect() };
+    let config = match &request.tool_choice {
+        None => return Ok(None),
+        Some(ToolChoice::Auto) => json!({"mode": "AUTO"}),
+        Some(ToolChoice::Any) => json!({"mode": "ANY"}),
+        Some(ToolChoice::None) => json!({"mode": "NONE"}),
+        Some(ToolChoice::Tool(name)) => {
+            json!({"mode": "ANY", "allowedFunctionNames": [safe_name(name)]})
+        }
+        Some(ToolChoice::Allowed {
+            names: allowed,
+            required,
+        }) => {
+            // AUTO takes no list of names; VALIDATED is AUTO with one.
+            let mode = if *required { "ANY" } else { "VALIDATED" };
+            json!({"mode": mode, "allowedFunctionNames": names(allowed)})
+        }
+        Some(ToolChoice::Other(_)) => {
+            return Err(WireError::unsupported(
+                Dialect::Gemini,
+                "tool_choice",
+                "Gemini cannot force a tool that another vendor's servers run",
+            ));
+        }
+    };
+    Ok(Some(json!({"functionCallingConfig": config})))
+}

@@ -1,0 +1,141 @@
+//! Responses items, read: what the model said or called, and what it was told.
+
+use serde_json::{Value, json};
+
+use super::part_in::read_parts;
+use super::{sealed, shell};
+use crate::arguments;
+use crate::error::WireError;
+use crate::fields::{Fields, Path, wrong};
+use crate::neutral::{Block, Content, Map, Role};
+
+/// An item as blocks of one speaker; `rest` are the unknown fields of a message item.
+pub(super) struct Item {
+    pub(super) role: Role,
+    pub(super) blocks: Vec<Block>,
+    pub(super) rest: Map,
+}
+
+pub(super) fn read_item(value: Value, path: &Path<'_>) -> Result<Item, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let kind = match fields.opt_string("type")? {
+        Some(kind) => kind,
+        // A message may leave its type out.
+        None if fields.peek("role").is_some() => "message".to_owned(),
+        None => return Err(wrong_type(path)),
+    };
+    if kind == "message" {
+        return read_message(fields);
+    }
+    let role = match kind.as_str() {
+        "function_call_output" | "custom_tool_call_output" => Role::User,
+        _ => Role::Assistant,
+    };
+    Ok(Item {
+        role,
+        blocks: vec![read_block(kind, fields)?],
+        rest: Map::new(),
+    })
+}
+
+fn wrong_type(path: &Path<'_>) -> WireError {
+    WireError::Missing {
+        field: path.key("type").to_string(),
+    }
+}
+
+fn read_message(mut fields: Fields<'_>) -> Result<Item, WireError> {
+    let path = fields.path();
+    let role = fields.need("role")?;
+    let role = match role.as_str() {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("system" | "developer") => Role::System,
+        _ => {
+            let expected = "\"user\", \"assistant\", \"system\" or \"developer\"";
+            return Err(wrong(&path.key("role"), expected, &role));
+        }
+    };
+    let blocks = read_parts(fields.need("content")?, &path.key("content"))?;
+    forget_ids(&mut fields);
+    Ok(Item {
+        role,
+        blocks,
+        rest: fields.rest(),
+    })
+}
+
+/// An item's own id means something only to the server that stored it.
+fn forget_ids(fields: &mut Fields<'_>) {
+    fields.take("id");
+    fields.take("status");
+}
+
+pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, WireError> {
+    let path = fields.path();
+    let content = match kind.as_str() {
+        "function_call" => Content::ToolUse {
+            id: fields.string("call_id")?,
+            name: fields.string("name")?,
+            input: arguments::parse(fields.opt_string("arguments")?.unwrap_or_default()),
+        },
+        "custom_tool_call" => Content::ToolUse {
+            id: fields.string("call_id")?,
+            name: fields.string("name")?,
+            input: json!({"input": fields.opt_string("input")?.unwrap_or_default()}),
+        },
+        "function_call_output" | "custom_tool_call_output" => Content::ToolResult {
+            tool_use_id: fields.string("call_id")?,
+            content: read_parts(fields.need("output")?, &path.key("output"))?,
+            is_error: false,
+        },
+        "reasoning" => return read_reasoning(fields),
+        "shell_call" | "shell_call_output" => return Ok(read_shell(kind, fields)),
+        _ => {
+            return Ok(Block {
+                rest: fields.rest(),
+                ..Block::new(Content::Other { kind })
+            });
+        }
+    };
+    forget_ids(&mut fields);
+    Ok(Block {
+        rest: fields.rest(),
+        ..Block::new(content)
+    })
+}
+
+fn read_reasoning(mut fields: Fields<'_>) -> Result<Block, WireError> {
+    let id = fields.opt_string("id")?.unwrap_or_default();
+    let encrypted = fields.opt_string("encrypted_content")?;
+    let summary = texts(fields.take("summary"));
+    let content = texts(fields.take("content"));
+    let thinking = if summary.is_empty() { content } else { summary };
+    fields.take("status");
+    Ok(Block {
+        rest: fields.rest(),
+        ..Block::new(sealed::thought(&id, thinking, encrypted.as_deref()))
+    })
+}
+
+fn texts(parts: Option<Value>) -> String {
+    let parts = parts.as_ref().and_then(Value::as_array);
+    let texts = parts.into_iter().flatten();
+    let texts: Vec<&str> = texts
+        .filter_map(|part| part.get("text")?.as_str())
+        .collect();
+    texts.join("\n\n")
+}
+
+/// The whole item stays in `rest`, so that its own dialect gets it back as it was.
+fn read_shell(kind: String, fields: Fields<'_>) -> Block {
+    let rest = fields.rest();
+    let read = match kind.as_str() {
+        "shell_call" => shell::read_call(&rest),
+        _ => shell::read_output(&rest),
+    };
+    Block {
+        rest,
+        ..Block::new(read.unwrap_or(Content::Other { kind }))
+    }
+}

@@ -1,0 +1,243 @@
+//! Responses items, written: the conversation as input.
+
+use serde_json::{Value, json};
+
+use super::part_out::Parts;
+use crate::Dialect;
+use crate::arguments;
+use crate::chat::{freeform_text, tool_type};
+use crate::context::WriteOptions;
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{MESSAGES, Path};
+use crate::names::{safe_id, safe_name};
+use crate::neutral::{Block, Content, Map, Message, Request, Role, unroll};
+use crate::plain::{ToolText, tool_text};
+use crate::sealed::{Sealed, open};
+
+pub(super) fn write_items(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Result<Vec<Value>, WireError> {
+    let own = request.origin == Dialect::Responses;
+    let unrolled;
+    let messages = if own {
+        request.messages.as_slice()
+    } else {
+        unrolled = unroll(&request.messages, drops);
+        unrolled.as_ref()
+    };
+    let mut writer = Writer {
+        request,
+        parts: Parts {
+            own,
+            breakpoints: options.cache_breakpoints,
+            drops,
+        },
+        out: Vec::with_capacity(messages.len()),
+    };
+    for (i, message) in messages.iter().enumerate() {
+        let path = &MESSAGES.index(i);
+        match message.role {
+            Role::System => writer.told(message, "developer", path)?,
+            Role::User => writer.told(message, "user", path)?,
+            Role::Assistant => writer.said(message, path)?,
+        }
+    }
+    Ok(writer.out)
+}
+
+struct Writer<'a> {
+    request: &'a Request,
+    parts: Parts<'a>,
+    out: Vec<Value>,
+}
+
+impl Writer<'_> {
+    /// What the model is told: results first, then the rest as one message.
+    fn told(&mut self, message: &Message, role: &str, path: &Path<'_>) -> Result<(), WireError> {
+        let mut parts = Vec::new();
+        let mut last = None;
+        for (i, block) in message.content.iter().enumerate() {
+            let path = path.key("content");
+            let path = &path.index(i);
+            match &block.content {
+                Content::ToolResult { .. } => self.result(block, path)?,
+                _ => {
+                    self.parts.write(block, path, &mut parts)?;
+                    last = Some(block);
+                }
+            }
+        }
+        if let ([part], Some(block)) = (parts.as_slice(), last)
+            && block.is_plain()
+            && let Some(text) = block.as_text()
+            && part.get("type").and_then(Value::as_str) == Some("input_text")
+        {
+            self.message(role, text.into(), message, path);
+        } else if !parts.is_empty() {
+            self.message(role, parts.into(), message, path);
+        } else {
+            self.note_rest(message, path);
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, role: &str, content: Value, message: &Message, path: &Path<'_>) {
+        let mut map = Map::from_iter([
+            ("type".to_owned(), "message".into()),
+            ("role".to_owned(), role.into()),
+            ("content".to_owned(), content),
+        ]);
+        if self.parts.own {
+            map.extend(message.rest.clone());
+        } else {
+            self.note_rest(message, path);
+        }
+        self.out.push(Value::Object(map));
+    }
+
+    fn note_rest(&mut self, message: &Message, path: &Path<'_>) {
+        self.parts.drops.rest(path, &message.rest);
+    }
+
+    fn result(&mut self, block: &Block, path: &Path<'_>) -> Result<(), WireError> {
+        let Content::ToolResult {
+            tool_use_id,
+            content,
+            is_error,
+        } = &block.content
+        else {
+            return Ok(());
+        };
+        let ToolText { text, media } = tool_text(content, *is_error);
+        let output = if media.is_empty() {
+            Value::String(text)
+        } else {
+            let mut parts = Vec::new();
+            if !text.is_empty() {
+                parts.push(json!({"type": "input_text", "text": text}));
+            }
+            for (i, inner) in media {
+                let path = path.key("content");
+                self.parts.write(inner, &path.index(i), &mut parts)?;
+            }
+            parts.into()
+        };
+        let kind = match self.is_freeform(tool_use_id) {
+            true => "custom_tool_call_output",
+            false => "function_call_output",
+        };
+        let item = json!({"type": kind, "call_id": safe_id(tool_use_id), "output": output});
+        self.push(item, block, path);
+        Ok(())
+    }
+
+    /// Whether a result answers a call of a free-form tool.
+    fn is_freeform(&self, call: &str) -> bool {
+        let blocks = self.request.messages.iter().flat_map(|m| &m.content);
+        blocks.into_iter().any(|block| match &block.content {
+            Content::ToolUse { id, name, .. } => {
+                id == call && tool_type(self.request, name) == "custom"
+            }
+            _ => false,
+        })
+    }
+
+    fn push(&mut self, item: Value, block: &Block, path: &Path<'_>) {
+        let mut item = item;
+        if let Some(map) = item.as_object_mut() {
+            self.parts.marks(block, map, path);
+            // Breakpoints belong to parts, never to items.
+            map.remove("prompt_cache_breakpoint");
+        }
+        self.out.push(item);
+    }
+
+    /// What the model said and called, item by item.
+    fn said(&mut self, message: &Message, path: &Path<'_>) -> Result<(), WireError> {
+        let mut texts: Vec<Value> = Vec::new();
+        for (i, block) in message.content.iter().enumerate() {
+            let path_content = path.key("content");
+            let block_path = &path_content.index(i);
+            if let Content::Text(text) = &block.content {
+                let mut part = json!({"type": "output_text", "text": text});
+                if let Some(map) = part.as_object_mut() {
+                    self.parts.marks(block, map, block_path);
+                    map.remove("prompt_cache_breakpoint");
+                }
+                texts.push(part);
+                continue;
+            }
+            self.flush(&mut texts, message, path);
+            if let Some(item) = self.item(block, block_path)? {
+                self.push(item, block, block_path);
+            }
+        }
+        self.flush(&mut texts, message, path);
+        Ok(())
+    }
+
+    fn flush(&mut self, texts: &mut Vec<Value>, message: &Message, path: &Path<'_>) {
+        if !texts.is_empty() {
+            let parts = std::mem::take(texts);
+            self.message("assistant", parts.into(), message, path);
+        }
+    }
+
+    fn item(&mut self, block: &Block, path: &Path<'_>) -> Result<Option<Value>, WireError> {
+        Ok(Some(match &block.content {
+            Content::ToolUse { id, name, input } => self.call(id, name, input),
+            Content::Thinking {
+                thinking,
+                signature,
+            } => match open(signature) {
+                Sealed::OpenAi { id, encrypted } => reasoning(&id, thinking, &encrypted),
+                _ => {
+                    let why = "a thought without OpenAI's encrypted content";
+                    self.parts.drops.add(path, why);
+                    return Ok(None);
+                }
+            },
+            Content::RedactedThinking { .. } => {
+                self.parts
+                    .drops
+                    .add(path, "a thought only Anthropic can read");
+                return Ok(None);
+            }
+            // Their whole item is in `rest`.
+            Content::ServerToolUse { .. } if self.parts.own => json!({"type": "shell_call"}),
+            Content::ServerToolResult { .. } if self.parts.own => {
+                json!({"type": "shell_call_output"})
+            }
+            Content::Other { kind } if self.parts.own => json!({"type": kind}),
+            _ => {
+                return Err(WireError::unsupported(
+                    Dialect::Responses,
+                    path,
+                    "Responses takes no such block from the assistant",
+                ));
+            }
+        }))
+    }
+
+    fn call(&self, id: &str, name: &str, input: &Value) -> Value {
+        let call_id = safe_id(id);
+        let sent = safe_name(name);
+        if tool_type(self.request, name) == "custom" {
+            let input = freeform_text(input);
+            return json!({"type": "custom_tool_call", "call_id": call_id, "name": sent, "input": input});
+        }
+        let arguments = arguments::write(input);
+        json!({"type": "function_call", "call_id": call_id, "name": sent, "arguments": arguments})
+    }
+}
+
+fn reasoning(id: &str, thinking: &str, encrypted: &str) -> Value {
+    let summary = match thinking {
+        "" => json!([]),
+        text => json!([{"type": "summary_text", "text": text}]),
+    };
+    json!({"type": "reasoning", "id": id, "summary": summary, "encrypted_content": encrypted})
+}

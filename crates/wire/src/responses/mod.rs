@@ -1,0 +1,37 @@
+//! OpenAI Responses: conversations as a list of typed items.
+//!
+//! Owns the reading and writing of its requests, answers and streams. What it shares
+//! with Chat Completions is in [`crate::openai`].
+
+mod echo;
+mod item_in;
+mod item_out;
+mod part_in;
+mod part_out;
+mod request_in;
+mod request_out;
+mod response_in;
+mod response_out;
+mod sealed;
+mod shell;
+mod stream_in;
+mod stream_item;
+mod stream_out;
+mod tools;
+
+use crate::openai::Names;
+
+pub(crate) use echo::echo;
+pub(crate) use request_in::read_request;
+pub(crate) use request_out::write_request;
+pub(crate) use response_in::read_response;
+pub(crate) use response_out::write_response;
+pub(crate) use stream_in::ResponsesReader;
+pub(crate) use stream_out::ResponsesWriter;
+
+const USAGE: Names = Names {
+    input: "input_tokens",
+    input_details: "input_tokens_details",
+    output: "output_tokens",
+    output_details: "output_tokens_details",
+};

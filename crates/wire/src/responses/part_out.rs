@@ -1,0 +1,121 @@
+//! Parts of Responses items, written.
+
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{Path, put};
+use crate::neutral::{Block, Content, Map, Source};
+use crate::openai::write_breakpoint;
+use crate::plain::{data_url, document_text};
+
+/// Writes parts of input items.
+pub(super) struct Parts<'d> {
+    /// Whether the blocks were read from this dialect.
+    pub(super) own: bool,
+    /// Whether the server takes cache breakpoints.
+    pub(super) breakpoints: bool,
+    pub(super) drops: &'d mut Drops,
+}
+
+impl Parts<'_> {
+    /// The parts of a block; a document made of blocks gives several.
+    pub(super) fn write(
+        &mut self,
+        block: &Block,
+        path: &Path<'_>,
+        out: &mut Vec<Value>,
+    ) -> Result<(), WireError> {
+        let mut part = match &block.content {
+            Content::Text(text) => json!({"type": "input_text", "text": text}),
+            Content::Image(source) => self.image(source, path)?,
+            Content::Document {
+                source: Source::Blocks(blocks),
+                ..
+            } => {
+                for (i, inner) in blocks.iter().enumerate() {
+                    self.write(inner, &path.key("source").key("content").index(i), out)?;
+                }
+                return Ok(());
+            }
+            Content::Document { source, title } => self.document(source, title.as_deref(), path)?,
+            Content::Other { kind } if self.own => json!({"type": kind}),
+            _ => {
+                return Err(WireError::unsupported(
+                    Dialect::Responses,
+                    path,
+                    "Responses has no place for such a block here",
+                ));
+            }
+        };
+        if let Some(map) = part.as_object_mut() {
+            self.marks(block, map, path);
+        }
+        out.push(part);
+        Ok(())
+    }
+
+    /// Cache marks and unknown fields.
+    pub(super) fn marks(&mut self, block: &Block, map: &mut Map, path: &Path<'_>) {
+        match &block.cache_control {
+            Some(mark) if self.breakpoints => {
+                put(map, "prompt_cache_breakpoint", Some(write_breakpoint(mark)));
+            }
+            Some(_) => self.drops.add(
+                path.key("cache_control"),
+                "the server caches prompts by itself",
+            ),
+            None => {}
+        }
+        if self.own {
+            map.extend(block.rest.clone());
+        } else {
+            self.drops.rest(path, &block.rest);
+        }
+    }
+
+    fn image(&mut self, source: &Source, path: &Path<'_>) -> Result<Value, WireError> {
+        match source {
+            Source::Base64 { media_type, data } => {
+                Ok(json!({"type": "input_image", "image_url": data_url(media_type, data)}))
+            }
+            Source::Url(url) => Ok(json!({"type": "input_image", "image_url": url})),
+            Source::File(id) if self.own => Ok(json!({"type": "input_image", "file_id": id})),
+            _ => Err(WireError::unsupported(
+                Dialect::Responses,
+                path.key("source"),
+                "Responses takes images as base64 or URL, or files of its own store",
+            )),
+        }
+    }
+
+    fn document(
+        &mut self,
+        source: &Source,
+        title: Option<&str>,
+        path: &Path<'_>,
+    ) -> Result<Value, WireError> {
+        let mut map = Map::from_iter([("type".to_owned(), "input_file".into())]);
+        match source {
+            Source::Base64 { media_type, data } => {
+                let name = title.unwrap_or("document.pdf");
+                put(&mut map, "filename", Some(name));
+                put(&mut map, "file_data", Some(data_url(media_type, data)));
+            }
+            Source::Url(url) => put(&mut map, "file_url", Some(url.as_str())),
+            Source::File(id) if self.own => put(&mut map, "file_id", Some(id.as_str())),
+            Source::Text { data, .. } => {
+                return Ok(json!({"type": "input_text", "text": document_text(title, data)}));
+            }
+            _ => {
+                return Err(WireError::unsupported(
+                    Dialect::Responses,
+                    path.key("source"),
+                    "Responses takes documents as base64, text or URL, or files of its own store",
+                ));
+            }
+        }
+        Ok(Value::Object(map))
+    }
+}

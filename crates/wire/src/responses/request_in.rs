@@ -1,0 +1,136 @@
+//! A Responses request, read.
+
+use serde_json::Value;
+
+use super::item_in::{Item, read_item};
+use super::tools::{read_choice, read_tool};
+use crate::Dialect;
+use crate::chat::read_schema;
+use crate::error::WireError;
+use crate::fields::{Fields, Path, wrong};
+use crate::neutral::{Block, Content, Format, Message, Request, Role};
+
+pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
+    let root = Path::Root;
+    let mut fields = Fields::of(body, &root)?;
+    let mut request = Request::new(Dialect::Responses, fields.string("model")?);
+    if let Some(instructions) = fields.opt_string("instructions")? {
+        request.system.push(Block::text(instructions));
+    }
+    read_input(fields.take("input"), &mut request)?;
+    request.max_tokens = fields.opt_u64("max_output_tokens")?;
+    let tools = fields.opt_list("tools")?.unwrap_or_default();
+    for (i, tool) in tools.into_iter().enumerate() {
+        request
+            .tools
+            .push(read_tool(tool, &root.key("tools").index(i))?);
+    }
+    if let Some(choice) = fields.take("tool_choice") {
+        request.tool_choice = Some(read_choice(choice, &root.key("tool_choice"))?);
+    }
+    request.parallel_tool_calls = fields.opt_bool("parallel_tool_calls")?;
+    request.stream = fields.opt_bool("stream")?.unwrap_or(false);
+    request.temperature = fields.opt_number("temperature")?;
+    request.top_p = fields.opt_number("top_p")?;
+    request.user = fields.opt_string("user")?;
+    request.container = fields.take("container");
+    read_nested(&mut fields, &mut request)?;
+    request.rest.extend(fields.rest());
+    Ok(request)
+}
+
+fn read_input(input: Option<Value>, request: &mut Request) -> Result<(), WireError> {
+    let path = &Path::Root.key("input");
+    match input {
+        None => Ok(()),
+        Some(Value::String(text)) => {
+            request.messages.push(Message::user(text));
+            Ok(())
+        }
+        Some(Value::Array(items)) => {
+            for (i, item) in items.into_iter().enumerate() {
+                gather(read_item(item, &path.index(i))?, request);
+            }
+            Ok(())
+        }
+        Some(other) => Err(wrong(path, "a string or a list of items", &other)),
+    }
+}
+
+/// Items of one speaker make one message. Instructions before the first message are
+/// part of the system prompt, later ones stay where they are.
+fn gather(item: Item, request: &mut Request) {
+    if item.role == Role::System && request.messages.is_empty() {
+        request.system.extend(item.blocks);
+        return;
+    }
+    match request.messages.last_mut() {
+        Some(last) if joins(last, &item) => {
+            last.content.extend(item.blocks);
+            last.rest.extend(item.rest);
+        }
+        _ => request.messages.push(Message {
+            role: item.role,
+            content: item.blocks,
+            rest: item.rest,
+        }),
+    }
+}
+
+/// Two user messages stay two, but results and what the user adds to them are one; so
+/// is all the assistant says and calls in a row.
+fn joins(last: &Message, item: &Item) -> bool {
+    let results = || {
+        last.content
+            .iter()
+            .all(|block| matches!(block.content, Content::ToolResult { .. }))
+    };
+    last.role == item.role
+        && match item.role {
+            Role::Assistant => true,
+            Role::User => results(),
+            Role::System => false,
+        }
+}
+
+/// `reasoning` and `text`: what is understood is taken out, the rest stays inside.
+fn read_nested(fields: &mut Fields<'_>, request: &mut Request) -> Result<(), WireError> {
+    let root = Path::Root;
+    if let Some(reasoning) = fields.take("reasoning") {
+        let path = root.key("reasoning");
+        let mut reasoning = Fields::of(reasoning, &path)?;
+        request.effort = reasoning.opt_string("effort")?;
+        keep(request, "reasoning", reasoning);
+    }
+    if let Some(text) = fields.take("text") {
+        let path = root.key("text");
+        let mut text = Fields::of(text, &path)?;
+        if let Some(format) = text.take("format") {
+            request.format = read_format(format, &path.key("format"))?;
+        }
+        keep(request, "text", text);
+    }
+    Ok(())
+}
+
+fn keep(request: &mut Request, key: &str, fields: Fields<'_>) {
+    let rest = fields.rest();
+    if !rest.is_empty() {
+        request.rest.insert(key.to_owned(), Value::Object(rest));
+    }
+}
+
+fn read_format(value: Value, path: &Path<'_>) -> Result<Option<Format>, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let kind = fields.string("type")?;
+    Ok(match kind.as_str() {
+        "text" => None,
+        "json_object" => Some(Format::JsonObject),
+        "json_schema" => Some(read_schema(&mut fields)?),
+        _ => {
+            let mut map = fields.rest();
+            map.insert("type".to_owned(), kind.into());
+            Some(Format::Other(map))
+        }
+    })
+}

@@ -1,0 +1,170 @@
+//! A Responses request, written for an OpenAI model.
+
+use serde_json::{Value, json};
+
+use super::item_out::write_items;
+use super::tools::{write_choice, write_tools};
+use crate::Dialect;
+use crate::chat::write_schema;
+use crate::context::{Outgoing, ReadContext, WriteOptions};
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{Path, SYSTEM, put};
+use crate::neutral::{Format, Map, Request, ThinkingMode};
+use crate::openai::{SHARED_FIELDS, effort_of};
+use crate::plain::system_texts;
+
+pub(crate) fn write_request(
+    request: &Request,
+    options: &WriteOptions,
+) -> Result<Outgoing, WireError> {
+    let mut drops = Drops::default();
+    let mut body = Map::new();
+    body.insert("model".to_owned(), request.model.as_str().into());
+    write_instructions(request, &mut body, &mut drops);
+    let items = write_items(request, options, &mut drops)?;
+    body.insert("input".to_owned(), items.into());
+    let tools = write_tools(request, &mut drops);
+    if !tools.is_empty() {
+        body.insert("tools".to_owned(), tools.into());
+        put(&mut body, "tool_choice", write_choice(request)?);
+        put(
+            &mut body,
+            "parallel_tool_calls",
+            request.parallel_tool_calls,
+        );
+    }
+    write_settings(request, options, &mut body, &mut drops)?;
+    write_rest(request, &mut body, &mut drops);
+    // This dialect has no stop sequences: whoever reads the answer looks for them.
+    let context = ReadContext {
+        stop_sequences: request.stop_sequences.clone(),
+        ..ReadContext::of(request)
+    };
+    Ok(Outgoing {
+        body: Value::Object(body),
+        dropped: drops.into_vec(),
+        context,
+    })
+}
+
+fn write_instructions(request: &Request, body: &mut Map, drops: &mut Drops) {
+    for (i, block) in request.system.iter().enumerate() {
+        if block.cache_control.is_some() {
+            let path = SYSTEM.index(i);
+            drops.add(
+                path.key("cache_control"),
+                "the server caches prompts by itself",
+            );
+        }
+    }
+    let texts = system_texts(&request.system, drops);
+    if !texts.is_empty() {
+        body.insert("instructions".to_owned(), texts.join("\n\n").into());
+    }
+}
+
+fn write_settings(
+    request: &Request,
+    options: &WriteOptions,
+    body: &mut Map,
+    drops: &mut Drops,
+) -> Result<(), WireError> {
+    put(body, "max_output_tokens", request.max_tokens);
+    if request.stream {
+        body.insert("stream".to_owned(), true.into());
+    }
+    for (key, value) in [
+        ("temperature", &request.temperature),
+        ("top_p", &request.top_p),
+    ] {
+        if value.is_some() && !options.sampling {
+            drops.add(key, "the model takes no sampling parameters");
+        } else {
+            put(body, key, value.clone().map(Value::Number));
+        }
+    }
+    if request.top_k.is_some() {
+        drops.add("top_k", "Responses has no top_k");
+    }
+    let reasoning = write_reasoning(request, drops);
+    put(body, "reasoning", reasoning);
+    let format = write_format(request)?;
+    put(body, "text", format.map(|format| json!({"format": format})));
+    put(body, "user", request.user.clone());
+    for (key, there) in [
+        ("cache_control", request.cache_control.is_some()),
+        ("container", request.container.is_some()),
+    ] {
+        if there {
+            drops.add(key, "Responses has no such field");
+        }
+    }
+    Ok(())
+}
+
+/// Effort, and a summary when the client wants to see thoughts.
+fn write_reasoning(request: &Request, drops: &mut Drops) -> Option<Value> {
+    let mut map = Map::new();
+    put(&mut map, "effort", effort_of(request, drops));
+    let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
+    if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
+        map.insert("summary".to_owned(), "auto".into());
+    }
+    (!map.is_empty()).then_some(Value::Object(map))
+}
+
+pub(super) fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
+    Ok(match &request.format {
+        None => None,
+        Some(Format::JsonObject) => Some(json!({"type": "json_object"})),
+        Some(format @ Format::JsonSchema { .. }) => {
+            let mut map = Map::from_iter([("type".to_owned(), "json_schema".into())]);
+            map.extend(write_schema(format));
+            Some(Value::Object(map))
+        }
+        Some(Format::Other(map)) if request.origin == Dialect::Responses => {
+            Some(Value::Object(map.clone()))
+        }
+        Some(Format::Other(_)) => {
+            return Err(WireError::unsupported(
+                Dialect::Responses,
+                "output_config.format",
+                "Responses knows no such output format",
+            ));
+        }
+    })
+}
+
+fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
+    match request.origin {
+        Dialect::Responses => {
+            for (key, value) in &request.rest {
+                match (body.get_mut(key), value) {
+                    (Some(Value::Object(known)), Value::Object(more)) => known.extend(more.clone()),
+                    _ => {
+                        body.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+            return;
+        }
+        Dialect::Chat => {
+            for (key, value) in &request.rest {
+                match key.as_str() {
+                    // Says how a Chat stream is told; nothing of it goes upstream.
+                    "stream_options" => {}
+                    key if SHARED_FIELDS.contains(&key) => put(body, key, Some(value.clone())),
+                    key => drops.add(key, "Responses has no such field"),
+                }
+            }
+        }
+        _ => drops.rest(&Path::Root, &request.rest),
+    }
+    // The client holds the conversation, so nothing need be stored; its reasoning must
+    // come back to us to be sent again.
+    body.entry("store").or_insert(Value::Bool(false));
+    if body.contains_key("reasoning") {
+        body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
+    }
+}

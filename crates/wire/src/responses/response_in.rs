@@ -1,0 +1,106 @@
+//! A Responses answer, read.
+
+use serde_json::Value;
+
+use super::USAGE;
+use super::item_in::read_item;
+use crate::Dialect;
+use crate::context::ReadContext;
+use crate::error::WireError;
+use crate::fields::{Fields, Path};
+use crate::neutral::{ApiError, Content, Response, StopReason, refusal_details};
+use crate::openai::{read_error_value, read_usage};
+
+pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
+    let root = Path::Root;
+    let refusal = refusal_of(&body);
+    let mut fields = Fields::of(body, &root)?;
+    let id = fields.opt_string("id")?;
+    let model = fields.opt_string("model")?;
+    let mut response = Response::new(
+        Dialect::Responses,
+        id.unwrap_or_else(|| context.id.clone()),
+        model.unwrap_or_else(|| context.model.clone()),
+    );
+    if let Some(error) = fields.take("error") {
+        return Err(WireError::Failed(Box::new(failure(&error))));
+    }
+    if let Some(usage) = fields.take("usage") {
+        response.usage = read_usage(usage, &root.key("usage"), &USAGE)?;
+    }
+    for (i, item) in fields.list("output")?.into_iter().enumerate() {
+        let item = read_item(item, &root.key("output").index(i))?;
+        response.content.extend(item.blocks);
+        response.message_rest.extend(item.rest);
+    }
+    for block in &mut response.content {
+        if let Content::ToolUse { name, .. } = &mut block.content {
+            *name = context.names.original(std::mem::take(name));
+        }
+    }
+    let status = fields.opt_string("status")?;
+    let reason = incomplete_reason(fields.take("incomplete_details").as_ref());
+    let calls = has_calls(&response);
+    let stop = stop_reason(
+        status.as_deref(),
+        reason.as_deref(),
+        calls,
+        refusal.is_some(),
+    );
+    response.stop_reason = Some(stop);
+    response.stop_details = refusal.map(|text| refusal_details(Some(&text)));
+    for written_anew in ["object", "created_at"] {
+        fields.take(written_anew);
+    }
+    response.rest = fields.rest();
+    Ok(response)
+}
+
+fn has_calls(response: &Response) -> bool {
+    response
+        .content
+        .iter()
+        .any(|block| matches!(block.content, Content::ToolUse { .. }))
+}
+
+fn refusal_of(body: &Value) -> Option<String> {
+    let items = body.get("output")?.as_array()?;
+    let parts = items
+        .iter()
+        .filter_map(|item| item.get("content")?.as_array())
+        .flatten();
+    parts
+        .filter_map(|part| part.get("refusal")?.as_str())
+        .map(str::to_owned)
+        .next()
+}
+
+pub(super) fn incomplete_reason(details: Option<&Value>) -> Option<String> {
+    Some(details?.get("reason")?.as_str()?.to_owned())
+}
+
+/// The error inside a failed response.
+pub(super) fn failure(error: &Value) -> ApiError {
+    let mut failure = read_error_value(None, error);
+    if let Some("rate_limit_exceeded") = failure.code.as_deref() {
+        failure.kind = crate::neutral::ErrorKind::RateLimit;
+        failure.status = failure.kind.status();
+    }
+    failure
+}
+
+pub(super) fn stop_reason(
+    status: Option<&str>,
+    reason: Option<&str>,
+    calls: bool,
+    refused: bool,
+) -> StopReason {
+    match (status, reason) {
+        (_, Some("content_filter")) => StopReason::Refusal,
+        (Some("incomplete"), Some("max_output_tokens") | None) => StopReason::MaxTokens,
+        (Some("incomplete"), Some(other)) => StopReason::Other(other.to_owned()),
+        _ if refused => StopReason::Refusal,
+        _ if calls => StopReason::ToolUse,
+        _ => StopReason::EndTurn,
+    }
+}

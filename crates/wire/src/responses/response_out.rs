@@ -1,0 +1,193 @@
+//! A Responses answer, written for a client.
+
+use serde_json::{Value, json};
+
+use super::{USAGE, sealed, shell};
+use crate::Dialect;
+use crate::arguments;
+use crate::chat::freeform_text;
+use crate::context::ReplyContext;
+use crate::drops::{Dropped, Drops};
+use crate::fields::Path;
+use crate::neutral::{Block, Content, Map, Response, StopReason, Usage};
+use crate::openai::write_usage;
+
+pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
+    let mut drops = Drops::default();
+    let id = context.id_for(&response.id, "resp_");
+    let refusal = refusal_of(response);
+    let mut output = Vec::new();
+    for (i, block) in response.content.iter().enumerate() {
+        let item = write_item(block, &item_id(block, &id, output.len()), context, refusal);
+        match item {
+            Some(item) => output.push(item),
+            None => drops.add(Path::Root.key("content").index(i), UNSAYABLE),
+        }
+    }
+    let mut body = head(&id, context.model_or(&response.model), context);
+    let (status, details) = status(response.stop_reason.as_ref());
+    body.insert("status".to_owned(), status.into());
+    body.insert("incomplete_details".to_owned(), details);
+    body.insert("output".to_owned(), output.into());
+    body.insert("usage".to_owned(), write_usage(&response.usage, &USAGE));
+    if let Some(container) = &response.container {
+        body.insert("container".to_owned(), container.clone());
+    }
+    if response.origin == Dialect::Responses {
+        for (key, value) in &response.rest {
+            body.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    (Value::Object(body), drops.into_vec())
+}
+
+pub(super) const UNSAYABLE: &str = "Responses has no such item";
+
+fn refusal_of(response: &Response) -> Option<&str> {
+    let details = response.stop_details.as_ref()?;
+    details.get("explanation")?.as_str()
+}
+
+/// The fields of every state of a response.
+pub(super) fn head(id: &str, model: &str, context: &ReplyContext) -> Map {
+    let mut map = Map::new();
+    map.insert("id".to_owned(), id.into());
+    map.insert("object".to_owned(), "response".into());
+    map.insert("created_at".to_owned(), context.created.into());
+    map.insert("status".to_owned(), "in_progress".into());
+    map.insert("error".to_owned(), Value::Null);
+    map.insert("incomplete_details".to_owned(), Value::Null);
+    map.insert("model".to_owned(), model.into());
+    map.insert("output".to_owned(), json!([]));
+    // The SDKs' types demand these even when nobody said anything about them.
+    map.insert("parallel_tool_calls".to_owned(), true.into());
+    map.insert("tool_choice".to_owned(), "auto".into());
+    map.insert("tools".to_owned(), json!([]));
+    map.extend(context.echo.clone());
+    map.insert("usage".to_owned(), Value::Null);
+    map
+}
+
+pub(super) fn status(reason: Option<&StopReason>) -> (&'static str, Value) {
+    match reason {
+        Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => {
+            ("incomplete", json!({"reason": "max_output_tokens"}))
+        }
+        _ => ("completed", Value::Null),
+    }
+}
+
+pub(super) fn usage(usage: &Usage) -> Value {
+    write_usage(usage, &USAGE)
+}
+
+/// An item's id: the provider's own for its reasoning, else made from the answer's.
+pub(super) fn item_id(block: &Block, response: &str, n: usize) -> String {
+    if let (Some(id), _) = sealed::for_client(&block.content)
+        && !id.is_empty()
+    {
+        return id;
+    }
+    let prefix = match &block.content {
+        Content::Text(_) => "msg",
+        Content::Thinking { .. } | Content::RedactedThinking { .. } => "rs",
+        Content::ToolUse { .. } => "fc",
+        Content::ServerToolUse { .. } => "sh",
+        Content::ServerToolResult { .. } => "sho",
+        _ => "item",
+    };
+    let base = response.strip_prefix("resp_").unwrap_or(response);
+    format!("{prefix}_{base}_{n}")
+}
+
+/// A whole item; none for blocks this dialect cannot say.
+pub(super) fn write_item(
+    block: &Block,
+    id: &str,
+    context: &ReplyContext,
+    refusal: Option<&str>,
+) -> Option<Value> {
+    Some(match &block.content {
+        Content::Text(text) => {
+            let part = match refusal {
+                Some(refusal) if refusal == text => json!({"type": "refusal", "refusal": text}),
+                _ => text_part(text, block),
+            };
+            message(id, "completed", json!([part]))
+        }
+        Content::Thinking { thinking, .. } => reasoning(id, thinking, &block.content),
+        Content::RedactedThinking { .. } => reasoning(id, "", &block.content),
+        Content::ToolUse {
+            id: call_id,
+            name,
+            input,
+        } => {
+            if context.freeform.contains(name) {
+                custom_call(id, call_id, name, &freeform_text(input))
+            } else {
+                function_call(id, call_id, name, &arguments::write(input), "completed")
+            }
+        }
+        Content::ServerToolUse {
+            id: call_id,
+            name,
+            input,
+        } => shell::write_call(id, call_id, &[shell::command(name, input)], "completed"),
+        Content::ServerToolResult {
+            tool_use_id,
+            content,
+            ..
+        } => shell::write_output(id, tool_use_id, content),
+        _ => return None,
+    })
+}
+
+pub(super) fn message(id: &str, status: &str, content: Value) -> Value {
+    json!({"id": id, "type": "message", "status": status, "role": "assistant", "content": content})
+}
+
+pub(super) fn text_part(text: &str, block: &Block) -> Value {
+    let annotations = block.rest.get("annotations").cloned();
+    json!({
+        "type": "output_text",
+        "text": text,
+        "annotations": annotations.unwrap_or_else(|| json!([])),
+        "logprobs": [],
+    })
+}
+
+pub(super) fn reasoning(id: &str, thinking: &str, content: &Content) -> Value {
+    let summary = match thinking {
+        "" => json!([]),
+        text => json!([{"type": "summary_text", "text": text}]),
+    };
+    let (_, encrypted) = sealed::for_client(content);
+    json!({"id": id, "type": "reasoning", "summary": summary, "encrypted_content": encrypted})
+}
+
+pub(super) fn function_call(
+    id: &str,
+    call_id: &str,
+    name: &str,
+    arguments: &str,
+    status: &str,
+) -> Value {
+    json!({
+        "id": id,
+        "type": "function_call",
+        "status": status,
+        "call_id": call_id,
+        "name": name,
+        "arguments": arguments,
+    })
+}
+
+pub(super) fn custom_call(id: &str, call_id: &str, name: &str, input: &str) -> Value {
+    json!({
+        "id": id,
+        "type": "custom_tool_call",
+        "call_id": call_id,
+        "name": name,
+        "input": input,
+    })
+}

@@ -1,0 +1,45 @@
+//! Reasoning items and thoughts: OpenAI's encrypted reasoning inside a signature, and
+//! other providers' signatures inside `encrypted_content`.
+
+use crate::neutral::Content;
+use crate::sealed::{Sealed, open, seal_openai};
+
+/// Marks a signature that is not OpenAI's.
+const SIGNATURE: &str = "pw1.";
+/// Marks a redacted thought.
+const REDACTED: &str = "pw1r.";
+
+/// The thought of a reasoning item.
+pub(super) fn thought(id: &str, thinking: String, encrypted: Option<&str>) -> Content {
+    let Some(encrypted) = encrypted else {
+        return Content::Thinking {
+            thinking,
+            signature: String::new(),
+        };
+    };
+    if let Some(data) = encrypted.strip_prefix(REDACTED) {
+        return Content::RedactedThinking {
+            data: data.to_owned(),
+        };
+    }
+    Content::Thinking {
+        thinking,
+        signature: match encrypted.strip_prefix(SIGNATURE) {
+            Some(signature) => signature.to_owned(),
+            None => seal_openai(id, encrypted),
+        },
+    }
+}
+
+/// The id, if it is OpenAI's, and the `encrypted_content` for a client to bring back.
+pub(super) fn for_client(content: &Content) -> (Option<String>, Option<String>) {
+    match content {
+        Content::Thinking { signature, .. } => match open(signature) {
+            Sealed::OpenAi { id, encrypted } => (Some(id), Some(encrypted)),
+            Sealed::None => (None, None),
+            _ => (None, Some(format!("{SIGNATURE}{signature}"))),
+        },
+        Content::RedactedThinking { data } => (None, Some(format!("{REDACTED}{data}"))),
+        _ => (None, None),
+    }
+}

@@ -1,0 +1,138 @@
+//! Responses' tools and tool choice, both ways.
+
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::chat::{no_parameters, read_choice_word, tool_type};
+use crate::drops::Drops;
+use crate::error::WireError;
+use crate::fields::{Fields, Path, TOOLS, object, put};
+use crate::names::safe_name;
+use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
+
+pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
+    let mut fields = Fields::of(value, path)?;
+    let kind = fields.string("type")?;
+    let (name, kind) = match kind.as_str() {
+        "function" => (
+            fields.string("name")?,
+            ToolKind::Function {
+                description: fields.opt_string("description")?,
+                input_schema: fields.take("parameters").unwrap_or_else(no_parameters),
+                strict: fields.opt_bool("strict")?,
+            },
+        ),
+        "custom" => (
+            fields.string("name")?,
+            ToolKind::Freeform {
+                description: fields.opt_string("description")?,
+            },
+        ),
+        _ => (String::new(), ToolKind::Server { kind }),
+    };
+    Ok(Tool {
+        name,
+        kind,
+        cache_control: None,
+        rest: fields.rest(),
+    })
+}
+
+pub(super) fn read_choice(value: Value, path: &Path<'_>) -> Result<ToolChoice, WireError> {
+    let map = match value {
+        Value::String(word) => return read_choice_word(word, path),
+        other => object(other, path)?,
+    };
+    let text = |key: &str| map.get(key).and_then(Value::as_str);
+    match (text("type"), text("name")) {
+        (Some("function" | "custom"), Some(name)) => Ok(ToolChoice::Tool(name.to_owned())),
+        (Some("allowed_tools"), _) => {
+            let tools = map.get("tools").and_then(Value::as_array);
+            let names = tools
+                .into_iter()
+                .flatten()
+                .filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned()));
+            Ok(ToolChoice::Allowed {
+                names: names.collect(),
+                required: text("mode") == Some("required"),
+            })
+        }
+        _ => Ok(ToolChoice::Other(map)),
+    }
+}
+
+pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
+    let own = request.origin == Dialect::Responses;
+    let mut out = Vec::with_capacity(request.tools.len());
+    for (i, tool) in request.tools.iter().enumerate() {
+        let path = &TOOLS.index(i);
+        let Some(mut map) = write_tool(tool, own) else {
+            drops.add(path, "a tool that only its vendor's servers run");
+            continue;
+        };
+        if tool.cache_control.is_some() {
+            drops.add(path.key("cache_control"), "tools carry no cache mark here");
+        }
+        if own {
+            map.extend(tool.rest.clone());
+        } else {
+            drops.rest(path, &tool.rest);
+        }
+        out.push(Value::Object(map));
+    }
+    out
+}
+
+fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
+    let mut map = Map::new();
+    let name = safe_name(&tool.name);
+    match &tool.kind {
+        ToolKind::Function {
+            description,
+            input_schema,
+            strict,
+        } => {
+            map.insert("type".to_owned(), "function".into());
+            map.insert("name".to_owned(), name.into());
+            put(&mut map, "description", description.clone());
+            map.insert("parameters".to_owned(), input_schema.clone());
+            // Here, and nowhere else, a function is strict unless told otherwise.
+            let strict = strict.or((!own).then_some(false));
+            put(&mut map, "strict", strict);
+        }
+        ToolKind::Freeform { description } => {
+            map.insert("type".to_owned(), "custom".into());
+            map.insert("name".to_owned(), name.into());
+            put(&mut map, "description", description.clone());
+        }
+        ToolKind::Server { kind } if own => {
+            map.insert("type".to_owned(), kind.as_str().into());
+        }
+        ToolKind::Server { .. } => return None,
+    }
+    Some(map)
+}
+
+pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
+    let named = |name: &str| json!({"type": tool_type(request, name), "name": safe_name(name)});
+    Ok(Some(match &request.tool_choice {
+        None => return Ok(None),
+        Some(ToolChoice::Auto) => "auto".into(),
+        Some(ToolChoice::Any) => "required".into(),
+        Some(ToolChoice::None) => "none".into(),
+        Some(ToolChoice::Tool(name)) => named(name),
+        Some(ToolChoice::Allowed { names, required }) => json!({
+            "type": "allowed_tools",
+            "mode": if *required { "required" } else { "auto" },
+            "tools": names.iter().map(|name| named(name)).collect::<Vec<_>>(),
+        }),
+        Some(ToolChoice::Other(map)) if request.origin == Dialect::Responses => map.clone().into(),
+        Some(ToolChoice::Other(_)) => {
+            return Err(WireError::unsupported(
+                Dialect::Responses,
+                "tool_choice",
+                "Responses cannot force a tool that another vendor's servers run",
+            ));
+        }
+    }))
+}
