@@ -6,6 +6,7 @@
 //! | [`raw_zip`], [`raw_tar`] | archives written byte by byte, so that they can lie |
 //! | [`hostile`] | archives that must be refused, each with the code it must be refused by |
 //! | [`friendly`] | archives as common tools write them, which must be read |
+//! | `upstream` | an HTTP server that answers as told, well or badly, and remembers what it was sent |
 //!
 //! Nothing here knows the crates under test: the tables say what must happen, in
 //! words that every face of the product can be held to.
@@ -20,5 +21,7 @@ pub mod hostile;
 pub mod raw_tar;
 pub mod raw_zip;
 pub mod skill;
+#[cfg(feature = "upstream")]
+pub mod upstream;
 
 pub use skill::SkillFixture;
