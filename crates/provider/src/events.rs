@@ -2,17 +2,23 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use futures_core::Stream;
 use prowess_wire::StreamReader;
 use prowess_wire::neutral::StreamEvent;
+use tokio::time::Sleep;
 
 use crate::http::{Idle, mid_stream};
 use crate::key::Secret;
 use crate::limit::Permit;
 use crate::scripted::Playback;
+
+/// How long to wait for the end of a body whose last event has come.
+const END_GRACE: Duration = Duration::from_millis(100);
 
 /// A neutral answer, event by event. Dropping it closes the connection, which tells the
 /// upstream to stop.
@@ -35,6 +41,8 @@ struct Upstream {
     body: Idle<reqwest::Body>,
     reader: StreamReader,
     provider: String,
+    /// How long the end of the body is still waited for, once the answer has ended.
+    grace: Option<Pin<Box<Sleep>>>,
 }
 
 impl EventStream {
@@ -49,6 +57,7 @@ impl EventStream {
                 body,
                 reader,
                 provider: provider.to_owned(),
+                grace: None,
             })),
             ready: VecDeque::new(),
             key,
@@ -102,11 +111,10 @@ impl EventStream {
                 Source::Script(playback) => ready!(playback.poll_more(context, &mut self.ready)),
                 Source::Ended => return Poll::Ready(None),
             };
+            self.redact_last();
             if !more {
-                // The connection and the place are free before the last event is read.
                 self.source = Source::Ended;
                 self.permit = None;
-                self.redact_last();
             }
         }
     }
@@ -126,6 +134,10 @@ impl Upstream {
         context: &mut Context<'_>,
         events: &mut VecDeque<StreamEvent>,
     ) -> Poll<bool> {
+        if self.reader.is_ended() {
+            ready!(self.poll_end(context));
+            return Poll::Ready(false);
+        }
         match ready!(self.body.poll_chunk(context)) {
             Some(Ok(bytes)) => events.extend(self.reader.push(&bytes)),
             Some(Err(error)) => {
@@ -137,13 +149,24 @@ impl Upstream {
                 return Poll::Ready(false);
             }
         }
-        if !self.reader.is_ended() {
-            return Poll::Ready(true);
+        Poll::Ready(true)
+    }
+
+    /// Reads to the end of the body: only then can the connection be used again. It
+    /// usually comes along with the last event; who holds it back is not waited for.
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let grace = self
+            .grace
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(END_GRACE)));
+        if grace.as_mut().poll(context).is_ready() {
+            return Poll::Ready(());
         }
-        // The end of the body usually came along; a connection read to its end can be
-        // used again.
-        let _ = self.body.poll_chunk(context);
-        Poll::Ready(false)
+        while let Some(Ok(_)) = ready!(self.body.poll_chunk(context)) {
+            if grace.is_elapsed() {
+                break;
+            }
+        }
+        Poll::Ready(())
     }
 }
 

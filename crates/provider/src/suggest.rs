@@ -8,7 +8,7 @@ pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k String>) -
     known
         .map(|known| (distance(known, name), known.as_str()))
         .min()
-        .filter(|(distance, _)| *distance <= NEAR)
+        .filter(|(distance, _)| *distance <= NEAR.min(name.len() / 2))
         .map(|(_, known)| known)
 }
 
@@ -49,6 +49,7 @@ mod tests {
             ("samll", Some("small")),
             ("large_v2", Some("large-v2")),
             ("gigantic", None),
+            ("s", None),
             ("", None),
         ] {
             assert_eq!(nearest(name, known.iter()), expected, "{name}");

@@ -37,6 +37,8 @@ impl Bedrock {
         key: Option<&Secret>,
     ) -> Result<reqwest::Request, KeyError> {
         let betas = take_betas(&mut job.headers);
+        // Its streams are no server-sent events.
+        job.headers.remove(http::header::ACCEPT);
         let (operation, body) = match (job.dialect, job.stream) {
             (Dialect::Messages, false) => ("invoke", self.invoke_body(&job, &betas)),
             (Dialect::Messages, true) => (

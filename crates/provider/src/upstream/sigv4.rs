@@ -84,3 +84,58 @@ impl Signer {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http::HeaderValue;
+
+    use super::*;
+    use crate::env::Env;
+    use crate::key::KeySource;
+
+    /// 2026-11-15 01:50:40 UTC.
+    const NOW: Duration = Duration::from_secs(1_794_707_440);
+
+    fn signed(path: &str, body: &str, token: Option<&str>) -> HeaderMap {
+        let key = |text: &str| Key::new(KeySource::parse(text), &Env::of([]));
+        let signer = Signer {
+            region: "us-east-1".to_owned(),
+            access_key_id: key("AK"),
+            secret_access_key: key("SK"),
+            session_token: token.map(key),
+        };
+        let url = Url::parse(&format!("http://127.0.0.1:18935{path}")).unwrap();
+        let mut headers = HeaderMap::new();
+        let json = HeaderValue::from_static("application/json");
+        headers.insert("content-type", json);
+        headers.insert("user-agent", HeaderValue::from_static("not signed"));
+        let now = SystemTime::UNIX_EPOCH + NOW;
+        signer
+            .sign_at(now, &url, &mut headers, body.as_bytes())
+            .unwrap();
+        headers
+    }
+
+    #[test]
+    fn a_signature_is_the_one_botocore_makes() {
+        let body = r#"{"messages": [{"role": "user", "content": [{"text": "hi"}]}], "toolConfig": {"tools": [{"toolSpec": {"name": "f", "description": "d", "inputSchema": {"json": {"type": "object"}}}}], "toolChoice": {"auto": {}}}}"#;
+        let headers = signed("/model/m1/converse", body, None);
+        assert_eq!(headers["x-amz-date"], "20261115T015040Z");
+        assert_eq!(
+            headers["authorization"],
+            "AWS4-HMAC-SHA256 Credential=AK/20261115/us-east-1/bedrock/aws4_request, SignedHeaders=content-type;host;x-amz-date, Signature=dcffa7af4307b98a285e899e1fad8f187fc4e930f0cfc5703f593f0e3cdf0678"
+        );
+    }
+
+    #[test]
+    fn a_path_is_encoded_twice_and_a_session_token_is_signed() {
+        let headers = signed("/model/anthropic.claude-x-v1:0/invoke", "{}", Some("TOKEN"));
+        assert_eq!(headers["x-amz-security-token"], "TOKEN");
+        assert_eq!(
+            headers["authorization"],
+            "AWS4-HMAC-SHA256 Credential=AK/20261115/us-east-1/bedrock/aws4_request, SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, Signature=86b552208c77593a6202a437ec3f6e38edc05e8e9bac00cac21915750e864d00"
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! Vertex AI: Anthropic's and Google's models under one roof.
 
-use prowess_wire::raw::RawObject;
+use bytes::Bytes;
+use prowess_wire::raw::{Edit, RawObject};
 use prowess_wire::tweaks::{Host, hosted_body};
 use prowess_wire::{Client, Dialect};
 use reqwest::Url;
@@ -54,14 +55,22 @@ impl Vertex {
         let url = self.model("anthropic", &format!("{model}:{method}"));
         // Here the version is a field of the body, and not the API's own.
         job.headers.remove("anthropic-version");
-        // Counting takes its model from the body.
-        let body = match (job.task, RawObject::parse(&job.body)) {
-            (Task::Generate, Ok(raw)) => {
-                hosted_body(&raw, Host::Vertex, &self.anthropic_version, &[]).into()
-            }
-            _ => job.body,
-        };
+        let body = self.anthropic_body(&job);
         post(url, job.headers, body)
+    }
+
+    fn anthropic_body(&self, job: &Job<'_>) -> Bytes {
+        let Ok(raw) = RawObject::parse(&job.body) else {
+            // Not an object, so nothing of ours: the upstream will say so.
+            return job.body.clone();
+        };
+        if job.task == Task::Generate {
+            return hosted_body(&raw, Host::Vertex, &self.anthropic_version, &[]).into();
+        }
+        // Counting takes its model from the body, where it stays.
+        let version = serde_json::Value::from(self.anthropic_version.as_str()).to_string();
+        raw.edited(&[Edit::Set("anthropic_version", &version)])
+            .into()
     }
 
     fn google(&self, mut job: Job<'_>) -> reqwest::Request {
