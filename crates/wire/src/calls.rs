@@ -10,6 +10,9 @@ use crate::neutral::StreamEvent;
 /// The most bytes the arguments of all calls of one answer may have.
 const MAX_BYTES: usize = 32 << 20;
 
+/// The most calls one answer may make.
+const MAX_CALLS: usize = 1024;
+
 /// One fragment of a call.
 pub(crate) struct Fragment {
     pub(crate) index: Option<u64>,
@@ -75,6 +78,9 @@ impl Calls {
             return Err("the arguments of its tool calls are too large");
         }
         let (at, is_new) = self.find(&fragment);
+        if at >= MAX_CALLS {
+            return Err("it makes too many tool calls");
+        }
         let Some(call) = self.calls.get_mut(at) else {
             return Ok(());
         };
@@ -92,7 +98,7 @@ impl Calls {
             (State::Waiting, Open::Call(other)) => {
                 if is_new && self.is_complete(other) {
                     self.close(blocks, out);
-                    self.start(at, blocks, context, out);
+                    self.start_waiting(blocks, context, out);
                 }
             }
             (State::Waiting, _) => self.start(at, blocks, context, out),
@@ -158,6 +164,26 @@ impl Calls {
             .ok()
             .and_then(|at| self.calls.get(at))
             .is_some_and(Call::is_complete)
+    }
+
+    /// Tells the calls that wait, in their order, up to the first that may still grow.
+    fn start_waiting(
+        &mut self,
+        blocks: &mut Blocks,
+        context: &ReadContext,
+        out: &mut Vec<StreamEvent>,
+    ) {
+        for at in 0..self.calls.len() {
+            self.start(at, blocks, context, out);
+            if blocks.open() == Open::Nothing {
+                continue;
+            }
+            let is_last = at + 1 == self.calls.len();
+            if is_last || !self.is_complete(at as u64) {
+                return;
+            }
+            self.close(blocks, out);
+        }
     }
 
     fn start(

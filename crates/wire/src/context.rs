@@ -22,6 +22,9 @@ pub struct WriteOptions {
     /// Whether a system message may stand in the middle of a Messages or Converse
     /// conversation. If not, it becomes tagged text of the user.
     pub system_in_place: bool,
+    /// Whether Gemini is to be told to accept past calls without a thought signature.
+    /// Gemini 3 refuses them otherwise; older models know no such thing.
+    pub unsigned_calls: bool,
     /// Whether a Chat server wants the old `max_tokens` field.
     pub legacy_max_tokens: bool,
     /// Whether a Chat server takes thoughts back as `reasoning_content`.
@@ -37,6 +40,7 @@ impl Default for WriteOptions {
             sampling: true,
             effort_levels: true,
             system_in_place: true,
+            unsigned_calls: false,
             legacy_max_tokens: false,
             reasoning_content: false,
             cache_breakpoints: false,

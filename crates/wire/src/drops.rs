@@ -14,6 +14,9 @@ pub struct Dropped {
     pub why: &'static str,
 }
 
+/// Objects of which a reader takes some fields and leaves the others where they were.
+const PARTLY_READ: [&str; 5] = ["custom", "function", "output_config", "reasoning", "text"];
+
 /// Collects what a road leaves behind.
 #[derive(Debug, Default)]
 pub(crate) struct Drops(Vec<Dropped>);
@@ -28,8 +31,15 @@ impl Drops {
 
     /// Notes every field of an object the target dialect does not know.
     pub(crate) fn rest(&mut self, path: &Path<'_>, rest: &Map<String, Value>) {
-        for key in rest.keys() {
-            self.add(path.key(key), "the target dialect has no such field");
+        for (key, value) in rest {
+            match value {
+                Value::Object(inner) if PARTLY_READ.contains(&key.as_str()) => {
+                    self.rest(&path.key(key), inner);
+                }
+                // Says how our own stream to the client is told.
+                _ if key == "stream_options" => {}
+                _ => self.add(path.key(key), "the target dialect has no such field"),
+            }
         }
     }
 

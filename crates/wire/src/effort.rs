@@ -20,3 +20,13 @@ pub(crate) fn level(budget: u64) -> &'static str {
         _ => "high",
     }
 }
+
+/// Anthropic's word for a level. Its scale starts at `low`; no thinking at all is said
+/// elsewhere.
+pub(crate) fn anthropic(effort: &str) -> Option<&str> {
+    match effort {
+        "none" => None,
+        "minimal" => Some("low"),
+        other => Some(other),
+    }
+}

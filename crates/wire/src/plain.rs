@@ -1,5 +1,7 @@
 //! Blocks as plain text, for places where a dialect takes nothing else.
 
+use serde_json::Value;
+
 use crate::drops::Drops;
 use crate::fields::SYSTEM;
 use crate::neutral::{Block, Content, Source};
@@ -92,5 +94,24 @@ pub(crate) fn document_source(data: String) -> Source {
             media_type: "application/pdf".to_owned(),
             data,
         },
+    }
+}
+
+/// Whether a schema meets what OpenAI demands of strict ones: every object is closed
+/// and requires all its properties.
+pub(crate) fn is_strict_schema(schema: &Value) -> bool {
+    let own = match schema.get("properties").and_then(Value::as_object) {
+        Some(properties) => {
+            let required = schema.get("required").and_then(Value::as_array);
+            let needs = |key: &String| required.is_some_and(|r| r.iter().any(|k| k == key));
+            schema.get("additionalProperties") == Some(&Value::Bool(false))
+                && properties.keys().all(needs)
+        }
+        None => schema.get("type").and_then(Value::as_str) != Some("object"),
+    };
+    own && match schema {
+        Value::Object(map) => map.values().all(is_strict_schema),
+        Value::Array(items) => items.iter().all(is_strict_schema),
+        _ => true,
     }
 }

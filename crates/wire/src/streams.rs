@@ -42,7 +42,7 @@ enum Frames {
 /// What the events mean.
 #[derive(Debug)]
 enum Events {
-    Messages(MessagesReader),
+    Messages(Box<MessagesReader>),
     Chat(Box<ChatReader>),
     Responses(Box<ResponsesReader>),
     Gemini(Box<GeminiReader>),
@@ -55,7 +55,10 @@ impl StreamReader {
         let stops = StopCutter::new(&context.stop_sequences);
         let sse = || Frames::Sse(SseParser::default());
         let (frames, events) = match upstream {
-            Dialect::Messages => (sse(), Events::Messages(MessagesReader::new(context))),
+            Dialect::Messages => (
+                sse(),
+                Events::Messages(Box::new(MessagesReader::new(context))),
+            ),
             Dialect::Chat => (sse(), Events::Chat(Box::new(ChatReader::new(context)))),
             Dialect::Responses => {
                 let reader = ResponsesReader::new(context);
@@ -80,7 +83,7 @@ impl StreamReader {
     pub fn bedrock_invoke(context: ReadContext) -> Self {
         StreamReader {
             frames: Frames::Aws(FrameDecoder::default()),
-            events: Events::Messages(MessagesReader::new(context)),
+            events: Events::Messages(Box::new(MessagesReader::new(context))),
             stops: None,
             failed: false,
         }

@@ -32,7 +32,7 @@ pub(crate) fn read_error_value(status: Option<u16>, envelope: Value) -> ApiError
             .and_then(Value::as_str)
             .map(str::to_owned),
         param: None,
-        details: details.cloned(),
+        details: details.cloned().map(Box::new),
         request_id: envelope
             .get("request_id")
             .and_then(Value::as_str)
@@ -52,7 +52,7 @@ pub(crate) fn render_error(error: &ApiError) -> Rendered {
 }
 
 fn details(error: &ApiError) -> Option<Value> {
-    let mut details = match &error.details {
+    let mut details = match error.details.as_deref() {
         Some(Value::Object(map)) => map.clone(),
         Some(other) => Map::from_iter([("info".to_owned(), other.clone())]),
         None => Map::new(),

@@ -9,7 +9,9 @@ use crate::context::{Outgoing, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM, put};
-use crate::neutral::{Block, Content, Format, Map, Message, Request, Role, Thinking, ThinkingMode};
+use crate::neutral::{
+    Block, Content, Format, Map, Message, Request, Role, Thinking, ThinkingMode, ToolChoice, unroll,
+};
 
 pub(crate) fn write_request(
     request: &Request,
@@ -37,13 +39,21 @@ fn write_conversation(
     drops: &mut Drops,
 ) -> Result<(), WireError> {
     let own = request.origin == Dialect::Messages;
+    let unrolled;
+    let conversation = if own {
+        request.messages.as_slice()
+    } else {
+        // Anthropic takes only its own server tools' calls back.
+        unrolled = unroll(&request.messages, drops);
+        unrolled.as_ref()
+    };
     let mut blocks = ForUpstream { own, drops };
     if !request.system.is_empty() {
         let system = blocks.content(&request.system, &SYSTEM)?;
         body.insert("system".to_owned(), system);
     }
-    let mut messages = Vec::with_capacity(request.messages.len());
-    for (i, message) in request.messages.iter().enumerate() {
+    let mut messages = Vec::with_capacity(conversation.len());
+    for (i, message) in conversation.iter().enumerate() {
         let path = &MESSAGES.index(i);
         let fitted = fit_system(message, options);
         let message = fitted.as_ref().unwrap_or(message);
@@ -145,13 +155,31 @@ fn thinking_of(request: &Request, options: &WriteOptions, body: &Map) -> Option<
     let Some(budget) = crate::effort::budget(effort) else {
         return Some(json!({"type": "disabled"}));
     };
-    if options.effort_levels {
+    if options.effort_levels || !may_start_thinking(request) {
         return None;
     }
     // The budget must leave room for an answer; less than the least is none at all.
     let limit = body.get("max_tokens").and_then(Value::as_u64).unwrap_or(0);
     let budget = budget.min(limit.saturating_sub(1));
     (budget >= 1024).then(|| json!({"type": "enabled", "budget_tokens": budget}))
+}
+
+/// Anthropic refuses to begin thinking when a tool is forced, or in the middle of a
+/// loop whose calls came without a thought.
+fn may_start_thinking(request: &Request) -> bool {
+    let forced = matches!(
+        request.tool_choice,
+        Some(ToolChoice::Any | ToolChoice::Tool(_) | ToolChoice::Allowed { required: true, .. })
+    );
+    let mut assistant = request.messages.iter().rev();
+    let last = assistant.find(|message| message.role == Role::Assistant);
+    let in_loop = last.is_some_and(|message| {
+        let blocks = message.content.iter();
+        blocks
+            .into_iter()
+            .any(|block| matches!(block.content, Content::ToolUse { .. }))
+    });
+    !forced && !in_loop
 }
 
 pub(crate) fn write_thinking(thinking: &Thinking) -> Value {
@@ -176,10 +204,12 @@ fn write_output_config(
 ) -> Result<(), WireError> {
     let mut config = Map::new();
     if options.effort_levels {
-        let effort = request.effort.as_deref().filter(|effort| *effort != "none");
-        // OpenAI's lowest level; Anthropic's scale starts at `low`.
-        let effort = effort.map(|effort| if effort == "minimal" { "low" } else { effort });
-        put(&mut config, "effort", effort);
+        let effort = request.effort.as_deref();
+        put(
+            &mut config,
+            "effort",
+            effort.and_then(crate::effort::anthropic),
+        );
     }
     match &request.format {
         Some(Format::JsonSchema { schema, .. }) => {

@@ -10,14 +10,19 @@ use super::usage::read_usage;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{Block, Content, Delta, StopReason, StreamEvent, Usage};
+use crate::neutral::{ApiError, Block, Content, Delta, StopReason, StreamEvent, Usage};
 
-/// Reads the events of one Messages stream.
+/// Reads the events of one Messages stream. Compatible servers number their blocks in
+/// many ways; they are numbered anew here.
 #[derive(Debug)]
 pub(crate) struct MessagesReader {
     context: ReadContext,
     usage: Usage,
+    started: bool,
     ended: bool,
+    /// The upstream's number of the open block.
+    open: Option<u64>,
+    blocks: usize,
 }
 
 impl MessagesReader {
@@ -25,7 +30,10 @@ impl MessagesReader {
         MessagesReader {
             context,
             usage: Usage::default(),
+            started: false,
             ended: false,
+            open: None,
+            blocks: 0,
         }
     }
 
@@ -42,40 +50,78 @@ impl MessagesReader {
         let root = Path::Root;
         let mut fields = Fields::of(parse(data)?, &root)?;
         let kind = fields.string("type")?;
-        out.push(match kind.as_str() {
-            "message_start" => self.start(fields.need("message")?)?,
-            "content_block_start" => {
-                let value = fields.need("content_block")?;
-                let mut block = read_block(value, &root.key("content_block"))?;
-                original_name(&mut block, &self.context);
-                StreamEvent::BlockStart {
-                    index: index(&mut fields)?,
-                    block: emptied(block),
-                }
+        match kind.as_str() {
+            "message_start" if !self.started => {
+                self.started = true;
+                out.push(self.start(fields.need("message")?)?);
             }
-            "content_block_delta" => StreamEvent::BlockDelta {
-                index: index(&mut fields)?,
-                delta: read_delta(fields.need("delta")?)?,
-            },
-            "content_block_stop" => StreamEvent::BlockStop {
-                index: index(&mut fields)?,
-            },
-            "message_delta" => self.delta(&mut fields)?,
-            "message_stop" => {
-                self.ended = true;
-                StreamEvent::MessageStop
-            }
-            "ping" => StreamEvent::Ping,
+            "ping" => out.push(StreamEvent::Ping),
             "error" => {
                 self.ended = true;
-                StreamEvent::Error(read_error_value(None, Value::Object(fields.rest())))
+                let error = read_error_value(None, Value::Object(fields.rest()));
+                out.push(StreamEvent::Error(error));
             }
-            _ => StreamEvent::Other {
+            _ if !self.started => self.fail("it tells of a message before its start", out),
+            "content_block_start" => self.block_start(&mut fields, out)?,
+            "content_block_delta" => {
+                let delta = read_delta(fields.need("delta")?)?;
+                if self.open == Some(index(&mut fields)?) {
+                    out.push(StreamEvent::BlockDelta {
+                        index: self.blocks.saturating_sub(1),
+                        delta,
+                    });
+                } else {
+                    self.fail("a block grows that is not open", out);
+                }
+            }
+            "content_block_stop" => self.close(out),
+            "message_delta" => {
+                self.close(out);
+                out.push(self.delta(&mut fields)?);
+            }
+            "message_stop" => {
+                self.close(out);
+                self.ended = true;
+                out.push(StreamEvent::MessageStop);
+            }
+            "message_start" => self.fail("it starts twice", out),
+            _ => out.push(StreamEvent::Other {
                 name: kind,
                 data: fields.rest(),
-            },
-        });
+            }),
+        }
         Ok(())
+    }
+
+    fn block_start(
+        &mut self,
+        fields: &mut Fields<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        let value = fields.need("content_block")?;
+        let mut block = read_block(value, &Path::Root.key("content_block"))?;
+        original_name(&mut block, &self.context);
+        self.close(out);
+        self.open = Some(index(fields)?);
+        out.push(StreamEvent::BlockStart {
+            index: self.blocks,
+            block: emptied(block),
+        });
+        self.blocks += 1;
+        Ok(())
+    }
+
+    fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.open.take().is_some() {
+            out.push(StreamEvent::BlockStop {
+                index: self.blocks.saturating_sub(1),
+            });
+        }
+    }
+
+    fn fail(&mut self, why: &str, out: &mut Vec<StreamEvent>) {
+        self.ended = true;
+        out.push(StreamEvent::Error(ApiError::nonsense(why)));
     }
 
     fn start(&mut self, message: Value) -> Result<StreamEvent, WireError> {
@@ -116,11 +162,10 @@ impl MessagesReader {
     }
 }
 
-fn index(fields: &mut Fields<'_>) -> Result<usize, WireError> {
-    let index = fields.opt_u64("index")?.ok_or_else(|| WireError::Missing {
+fn index(fields: &mut Fields<'_>) -> Result<u64, WireError> {
+    fields.opt_u64("index")?.ok_or_else(|| WireError::Missing {
         field: "index".to_owned(),
-    })?;
-    Ok(usize::try_from(index).unwrap_or(usize::MAX))
+    })
 }
 
 /// Some servers send a tool's input as `null` or a string first; it always grows from

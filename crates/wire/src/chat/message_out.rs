@@ -12,7 +12,10 @@ use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM};
 use crate::names::{safe_id, safe_name};
 use crate::neutral::{Block, Content, Map, Message, Request, Role, unroll};
-use crate::plain::{ToolText, tool_text};
+use crate::plain::{ToolText, system_texts, tool_text};
+
+/// Why a cache mark is left out.
+const CACHES: &str = "the server caches prompts by itself";
 
 pub(super) fn write_messages(
     request: &Request,
@@ -30,12 +33,7 @@ pub(super) fn write_messages(
         },
         out: Vec::with_capacity(messages.len() + 1),
     };
-    if !request.system.is_empty() {
-        let content = writer.content(&request.system, 0, &SYSTEM)?;
-        writer
-            .out
-            .push(json!({"role": "system", "content": content}));
-    }
+    writer.system()?;
     for (i, message) in messages.iter().enumerate() {
         let path = &MESSAGES.index(i);
         match message.role {
@@ -55,6 +53,32 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// Instructions of a Chat client stay as many messages as they were; others become
+    /// one text, which every server takes, unless cache marks must be told.
+    fn system(&mut self) -> Result<(), WireError> {
+        let system = &self.request.system;
+        if self.parts.own || self.parts.breakpoints {
+            for (i, block) in system.iter().enumerate() {
+                let content = self.content(std::slice::from_ref(block), i, &SYSTEM)?;
+                self.out.push(json!({"role": "system", "content": content}));
+            }
+            return Ok(());
+        }
+        for (i, block) in system.iter().enumerate() {
+            if block.cache_control.is_some() {
+                let path = SYSTEM.index(i);
+                let path = path.key("cache_control");
+                self.parts.drops.add(path, CACHES);
+            }
+        }
+        let texts = system_texts(system, self.parts.drops);
+        if !texts.is_empty() {
+            let text = texts.join("\n\n");
+            self.out.push(json!({"role": "system", "content": text}));
+        }
+        Ok(())
+    }
+
     /// A string when one plain text is all there is, else parts. `skipped` blocks stood
     /// before these.
     fn content(
@@ -71,9 +95,7 @@ impl Writer<'_> {
             if block.cache_control.is_some() {
                 let path = path.index(skipped);
                 let path = path.key("cache_control");
-                self.parts
-                    .drops
-                    .add(path, "the server caches prompts by itself");
+                self.parts.drops.add(path, CACHES);
             }
             return Ok(Value::String(text.clone()));
         }
@@ -171,10 +193,7 @@ impl Writer<'_> {
             self.parts.write(inner, &path.index(i), media_parts)?;
         }
         if block.cache_control.is_some() {
-            self.parts.drops.add(
-                path.key("cache_control"),
-                "the server caches prompts by itself",
-            );
+            self.parts.drops.add(path.key("cache_control"), CACHES);
         }
         let mut map = Map::from_iter([
             ("role".to_owned(), "tool".into()),
@@ -238,15 +257,15 @@ impl Writer<'_> {
                 return Err(WireError::unsupported(
                     Dialect::Chat,
                     path,
-                    "Chat Completions takes only text and tool calls from the assistant",
+                    format!(
+                        "Chat Completions takes no block of type {:?} from the assistant",
+                        block.content.kind()
+                    ),
                 ));
             }
         }
         if block.cache_control.is_some() {
-            self.parts.drops.add(
-                path.key("cache_control"),
-                "the server caches prompts by itself",
-            );
+            self.parts.drops.add(path.key("cache_control"), CACHES);
         }
         if !self.parts.own {
             self.parts.drops.rest(path, &block.rest);

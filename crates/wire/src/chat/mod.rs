@@ -11,6 +11,7 @@ mod request_in;
 mod request_out;
 mod response_in;
 mod response_out;
+mod said;
 mod stream_in;
 mod stream_out;
 mod tools;
@@ -20,8 +21,8 @@ use crate::openai::Names;
 pub(crate) use request_in::{read_request, read_schema};
 pub(crate) use request_out::{write_request, write_schema};
 pub(crate) use response_in::read_response;
-pub(crate) use response_out::{freeform_text, write_response};
-pub(crate) use stream_in::{ChatReader, escaped, nonsense};
+pub(crate) use response_out::{explanation, freeform_text, write_response};
+pub(crate) use stream_in::{ChatReader, escaped};
 pub(crate) use stream_out::ChatWriter;
 pub(crate) use tools::{no_parameters, read_word as read_choice_word, tool_type};
 

@@ -122,17 +122,10 @@ impl Parts<'_> {
 }
 
 fn no_part(content: &Content, path: &Path<'_>) -> WireError {
-    let what = match content {
-        Content::Other { kind } => format!("blocks of type {kind:?}"),
-        Content::ToolUse { .. } => "tool calls in a user message".to_owned(),
-        Content::Thinking { .. } | Content::RedactedThinking { .. } => {
-            "thoughts in a user message".to_owned()
-        }
-        _ => "such a block here".to_owned(),
-    };
+    let kind = content.kind();
     WireError::unsupported(
         Dialect::Chat,
         path,
-        format!("Chat Completions has no place for {what}"),
+        format!("Chat Completions has no place for a block of type {kind:?} here"),
     )
 }

@@ -11,6 +11,7 @@ use crate::error::WireError;
 use crate::fields::{Path, put};
 use crate::neutral::{Format, Map, Request};
 use crate::openai::{SHARED_FIELDS, effort_of};
+use crate::plain::is_strict_schema;
 
 pub(crate) fn write_request(
     request: &Request,
@@ -115,8 +116,8 @@ fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
     })
 }
 
-/// Name, description, schema and strictness. A name is required; strictness is what
-/// Anthropic's format always means.
+/// Name, description, schema and strictness. A name is required; Anthropic's format,
+/// which has none, is always strict, and is so here if OpenAI takes its schema.
 pub(crate) fn write_schema(format: &Format) -> Map {
     let mut map = Map::new();
     if let Format::JsonSchema {
@@ -134,7 +135,7 @@ pub(crate) fn write_schema(format: &Format) -> Map {
         put(
             &mut map,
             "strict",
-            strict.or(name.is_none().then_some(true)),
+            strict.or(name.is_none().then(|| is_strict_schema(schema))),
         );
         map.insert("schema".to_owned(), schema.clone());
     }
@@ -146,10 +147,15 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
         Dialect::Chat => body.extend(request.rest.clone()),
         Dialect::Responses => {
             for (key, value) in &request.rest {
-                if SHARED_FIELDS.contains(&key.as_str()) {
-                    body.insert(key.clone(), value.clone());
-                } else {
-                    drops.add(key, "Chat Completions has no such field");
+                match (key.as_str(), value) {
+                    // The same setting stands one level higher here.
+                    ("text", Value::Object(text)) => {
+                        put(body, "verbosity", text.get("verbosity").cloned());
+                    }
+                    (key, _) if SHARED_FIELDS.contains(&key) => {
+                        body.insert(key.to_owned(), value.clone());
+                    }
+                    _ => drops.rest(&Path::Root, &one(key, value)),
                 }
             }
         }
@@ -164,4 +170,8 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
             options.insert("include_usage".to_owned(), true.into());
         }
     }
+}
+
+fn one(key: &str, value: &Value) -> Map {
+    Map::from_iter([(key.to_owned(), value.clone())])
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::USAGE;
 use super::message_in::read_call;
+use super::said::{Said, read_said};
 use crate::Dialect;
 use crate::anthropic;
 use crate::context::ReadContext;
@@ -56,8 +57,12 @@ fn read_message(
 ) -> Result<(), WireError> {
     let mut fields = Fields::of(value, path)?;
     read_thoughts(&mut fields, response)?;
-    if let Some(text) = non_empty(fields.opt_string("content")?) {
-        response.content.push(Block::text(text));
+    for said in read_said(fields.take("content"), &path.key("content"))? {
+        match said {
+            Said::Text(text) if text.is_empty() => {}
+            Said::Text(text) => response.content.push(Block::text(text)),
+            Said::Thought(text) => response.content.push(thought(text)),
+        }
     }
     if let Some(refusal) = non_empty(fields.opt_string("refusal")?) {
         response.stop_details = Some(refusal_details(Some(&refusal)));

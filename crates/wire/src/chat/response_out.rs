@@ -43,8 +43,12 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     let mut blocks = Vec::new();
     let mut calls = Vec::new();
     for (i, block) in response.content.iter().enumerate() {
+        let path = Path::Root.key("content");
         match &block.content {
-            Content::Text(more) => text.push_str(more),
+            Content::Text(more) => {
+                text.push_str(more);
+                drops.rest(&path.index(i), &block.rest);
+            }
             Content::Thinking { thinking, .. } => {
                 thoughts.push_str(thinking);
                 blocks.push(block_to_client(block));
@@ -53,12 +57,12 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
             Content::ToolUse { id, name, input } => {
                 calls.push(write_call(id, name, input, context))
             }
-            _ => drops.add(Path::Root.key("content").index(i), UNSAYABLE),
+            _ => drops.add(path.index(i), UNSAYABLE),
         }
     }
-    let refusal = refusal_of(response).filter(|refusal| *refusal == text);
+    let refusal = explanation(response.stop_details.as_ref());
     let mut message = Map::from_iter([("role".to_owned(), "assistant".into())]);
-    let content = (!text.is_empty() && refusal.is_none()).then(|| text.clone());
+    let content = (!text.is_empty() && refusal != Some(text.as_str())).then(|| text.clone());
     message.insert("content".to_owned(), content.into());
     message.insert("refusal".to_owned(), refusal.into());
     if !thoughts.is_empty() {
@@ -75,9 +79,9 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
 
 pub(super) const UNSAYABLE: &str = "Chat Completions has no such block";
 
-fn refusal_of(response: &Response) -> Option<&str> {
-    let details = response.stop_details.as_ref()?;
-    details.get("explanation")?.as_str()
+/// Why a model or a filter declined.
+pub(crate) fn explanation(details: Option<&Value>) -> Option<&str> {
+    details?.get("explanation")?.as_str()
 }
 
 fn write_call(id: &str, name: &str, input: &Value, context: &ReplyContext) -> Value {

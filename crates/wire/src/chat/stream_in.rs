@@ -4,13 +4,17 @@ use serde_json::Value;
 
 use super::USAGE;
 use super::response_in::stop_reason;
+use super::said::{Said, read_said};
 use crate::blocks::{Blocks, Open};
 use crate::calls::{Calls, Fragment};
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Block, Content, ErrorKind, StreamEvent, Usage, refusal_details};
+use crate::neutral::{ApiError, Block, Content, StreamEvent, Usage, refusal_details};
 use crate::openai::{read_error_value, read_usage};
+
+/// The most text that may come between fragments of a call.
+const MAX_LATE_TEXT: usize = 1 << 20;
 
 /// Reads the chunks of one stream.
 #[derive(Debug)]
@@ -116,7 +120,9 @@ impl ChatReader {
             let path = path.key("delta");
             self.delta(Fields::of(delta, &path)?, out)?;
         }
-        if let Some(reason) = choice.opt_string("finish_reason")? {
+        // Some servers write an empty reason as long as there is none.
+        let reason = choice.opt_string("finish_reason")?;
+        if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(reason);
         }
         Ok(())
@@ -128,8 +134,15 @@ impl ChatReader {
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.thoughts(&mut delta, out)?;
-        if let Some(text) = delta.opt_string("content")? {
-            self.text(text, out);
+        let path = delta.path().key("content");
+        for said in read_said(delta.take("content"), &path)? {
+            match said {
+                Said::Text(text) => self.text(text, out),
+                Said::Thought(text) => {
+                    self.end_calls(out);
+                    self.blocks.thinking(text, out);
+                }
+            }
         }
         if let Some(refusal) = delta.opt_string("refusal")? {
             self.refusal.push_str(&refusal);
@@ -143,7 +156,7 @@ impl ChatReader {
                 .calls
                 .push(fragment, &mut self.blocks, &self.context, out);
             if let Err(why) = told {
-                self.fail(nonsense(why), out);
+                self.fail(ApiError::nonsense(why), out);
                 break;
             }
         }
@@ -186,7 +199,7 @@ impl ChatReader {
         if matches!(self.blocks.open(), Open::Call(_))
             && let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out)
         {
-            self.fail(nonsense(why), out);
+            self.fail(ApiError::nonsense(why), out);
         }
     }
 
@@ -197,6 +210,9 @@ impl ChatReader {
         if matches!(self.blocks.open(), Open::Call(_)) {
             if !self.late_text.is_empty() || !self.calls.all_complete() {
                 self.late_text.push_str(&text);
+                if self.late_text.len() > MAX_LATE_TEXT {
+                    self.fail(ApiError::nonsense("a tool call never ends"), out);
+                }
                 return;
             }
             self.end_calls(out);
@@ -213,7 +229,7 @@ impl ChatReader {
             return;
         }
         if let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out) {
-            self.fail(nonsense(why), out);
+            self.fail(ApiError::nonsense(why), out);
             return;
         }
         if !self.late_text.is_empty() {
@@ -238,17 +254,6 @@ impl ChatReader {
             self.ended = true;
             out.push(StreamEvent::Error(error));
         }
-    }
-}
-
-pub(crate) fn nonsense(why: &str) -> ApiError {
-    ApiError {
-        status: 502,
-        code: Some("upstream-stream-malformed".to_owned()),
-        ..ApiError::new(
-            ErrorKind::Api,
-            format!("the upstream's stream makes no sense: {why}"),
-        )
     }
 }
 

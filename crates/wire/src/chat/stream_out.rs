@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::USAGE;
-use super::response_out::{UNSAYABLE, finish_reason, freeform_text};
+use super::response_out::{UNSAYABLE, explanation, finish_reason, freeform_text};
 use crate::anthropic::block_to_client;
 use crate::arguments;
 use crate::context::ReplyContext;
@@ -20,6 +20,8 @@ pub(crate) struct ChatWriter {
     id: String,
     model: String,
     calls: usize,
+    /// Whether any text was told.
+    said: bool,
     open: Open,
     drops: Drops,
 }
@@ -29,11 +31,12 @@ pub(crate) struct ChatWriter {
 enum Open {
     /// Text, or a block this dialect cannot say.
     Plain,
-    Call,
+    /// A call, and whether any of its arguments were told.
+    Call(bool),
     /// A free-form call, whose text is known only when its JSON is whole.
     Freeform(String),
     /// A thought, kept to be told again with its signature.
-    Thought(Block),
+    Thought(Box<Block>),
 }
 
 impl ChatWriter {
@@ -43,6 +46,7 @@ impl ChatWriter {
             id: String::new(),
             model: String::new(),
             calls: 0,
+            said: false,
             open: Open::Plain,
             drops: Drops::default(),
         }
@@ -61,14 +65,18 @@ impl ChatWriter {
                 self.chunk(json!({"role": "assistant", "content": ""}), None, out);
             }
             StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
-            StreamEvent::BlockDelta { delta, .. } => self.delta(delta, out),
+            StreamEvent::BlockDelta { index, delta } => self.delta(*index, delta, out),
             StreamEvent::BlockStop { .. } => self.stop(out),
             StreamEvent::MessageDelta {
                 stop_reason,
+                stop_details,
                 container,
                 usage,
                 ..
             } => {
+                if let (false, Some(why)) = (self.said, explanation(stop_details.as_ref())) {
+                    self.chunk(json!({"refusal": why}), None, out);
+                }
                 let reason = finish_reason(stop_reason.as_ref());
                 self.last(reason, container.as_ref(), usage, out);
             }
@@ -84,7 +92,7 @@ impl ChatWriter {
         match &block.content {
             Content::Text(text) if text.is_empty() => {}
             Content::Text(text) => self.chunk(json!({"content": text}), None, out),
-            Content::Thinking { .. } => self.open = Open::Thought(block.clone()),
+            Content::Thinking { .. } => self.open = Open::Thought(Box::new(block.clone())),
             Content::RedactedThinking { .. } => {
                 let delta = json!({"thinking_blocks": [block_to_client(block)]});
                 self.chunk(delta, None, out);
@@ -102,7 +110,7 @@ impl ChatWriter {
                 self.open = if freeform {
                     Open::Freeform(first_arguments(input))
                 } else {
-                    Open::Call
+                    Open::Call(!first_arguments(input).is_empty())
                 };
                 self.chunk(json!({"tool_calls": [call]}), None, out);
             }
@@ -112,9 +120,12 @@ impl ChatWriter {
         }
     }
 
-    fn delta(&mut self, delta: &Delta, out: &mut Vec<u8>) {
+    fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>) {
         match (delta, &mut self.open) {
-            (Delta::Text(text), _) => self.chunk(json!({"content": text}), None, out),
+            (Delta::Text(text), _) => {
+                self.said = true;
+                self.chunk(json!({"content": text}), None, out);
+            }
             (Delta::Thinking(text), Open::Thought(block)) => {
                 if let Content::Thinking { thinking, .. } = &mut block.content {
                     thinking.push_str(text);
@@ -127,19 +138,30 @@ impl ChatWriter {
                 }
             }
             (Delta::InputJson(json), Open::Freeform(text)) => text.push_str(json),
-            (Delta::InputJson(json), Open::Call) => {
-                let call =
-                    json!({"index": self.calls.saturating_sub(1), "function": {"arguments": json}});
-                self.chunk(json!({"tool_calls": [call]}), None, out);
+            (Delta::InputJson(json), Open::Call(told)) => {
+                *told |= !json.is_empty();
+                self.delta_of_call(json, out);
             }
+            (Delta::Other(_), _) => self.drops.add(
+                Path::Root.key("content").index(index).key("delta"),
+                UNSAYABLE,
+            ),
             // The deltas of a block that was noted when it began.
             _ => {}
         }
     }
 
+    fn delta_of_call(&self, json: &str, out: &mut Vec<u8>) {
+        let index = self.calls.saturating_sub(1);
+        let call = json!({"index": index, "function": {"arguments": json}});
+        self.chunk(json!({"tool_calls": [call]}), None, out);
+    }
+
     fn stop(&mut self, out: &mut Vec<u8>) {
         match std::mem::replace(&mut self.open, Open::Plain) {
-            Open::Plain | Open::Call => {}
+            Open::Plain | Open::Call(true) => {}
+            // A call without arguments is a call with none, not with no JSON.
+            Open::Call(false) => self.delta_of_call("{}", out),
             Open::Thought(block) => {
                 let signed = matches!(&block.content, Content::Thinking { signature, .. } if !signature.is_empty());
                 if signed {

@@ -94,7 +94,10 @@ impl<'d> Blocks<'d> {
                 return Err(WireError::unsupported(
                     Dialect::Converse,
                     path,
-                    "Converse has no place for such a block",
+                    format!(
+                        "Converse has no place for a block of type {:?}",
+                        block.content.kind()
+                    ),
                 ));
             }
         }))

@@ -52,16 +52,15 @@ fn message_of(body: &Value) -> Option<&str> {
 fn kind_of(exception: &str) -> Option<ErrorKind> {
     // HTTP headers spell it with a capital and a namespace, streams do not.
     let name = exception.split([':', '#']).next_back()?;
-    let (first, rest) = name.split_at_checked(1)?;
-    match format!("{}{rest}", first.to_ascii_lowercase()).as_str() {
-        "throttlingException" => Some(ErrorKind::RateLimit),
-        "validationException" => Some(ErrorKind::InvalidRequest),
-        "accessDeniedException" => Some(ErrorKind::Permission),
-        "resourceNotFoundException" => Some(ErrorKind::NotFound),
-        "modelTimeoutException" => Some(ErrorKind::Timeout),
-        "serviceUnavailableException" | "modelNotReadyException" => Some(ErrorKind::Overloaded),
-        "serviceQuotaExceededException" => Some(ErrorKind::RateLimit),
-        "internalServerException" | "modelStreamErrorException" | "modelErrorException" => {
+    match name.to_ascii_lowercase().as_str() {
+        "throttlingexception" => Some(ErrorKind::RateLimit),
+        "validationexception" => Some(ErrorKind::InvalidRequest),
+        "accessdeniedexception" => Some(ErrorKind::Permission),
+        "resourcenotfoundexception" => Some(ErrorKind::NotFound),
+        "modeltimeoutexception" => Some(ErrorKind::Timeout),
+        "serviceunavailableexception" | "modelnotreadyexception" => Some(ErrorKind::Overloaded),
+        "servicequotaexceededexception" => Some(ErrorKind::RateLimit),
+        "internalserverexception" | "modelstreamerrorexception" | "modelerrorexception" => {
             Some(ErrorKind::Api)
         }
         _ => None,

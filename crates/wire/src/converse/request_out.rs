@@ -9,7 +9,7 @@ use crate::context::{Outgoing, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM};
-use crate::neutral::{Map, Message, Request, Role, ToolChoice, turns, unroll};
+use crate::neutral::{Map, Message, Request, Role, ToolChoice, push_turn, turns, unroll};
 
 pub(crate) fn write_request(
     request: &Request,
@@ -77,9 +77,7 @@ fn write_messages(
             Role::Assistant => "assistant",
             Role::System => "system",
         };
-        if !content.is_empty() {
-            out.push(json!({"role": role, "content": content}));
-        }
+        push_turn(&mut out, role, "content", content);
     }
     Ok(out)
 }

@@ -85,7 +85,9 @@ fn write_output(
 ) -> Result<Map, WireError> {
     let mut output = Map::new();
     match request.effort.as_deref() {
-        Some(effort) if options.effort_levels => put(&mut output, "effort", Some(effort)),
+        Some(effort) if options.effort_levels => {
+            put(&mut output, "effort", crate::effort::anthropic(effort));
+        }
         Some(_) => drops.add("output_config.effort", "the model takes no effort level"),
         None => {}
     }

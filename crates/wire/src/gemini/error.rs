@@ -27,7 +27,7 @@ pub(super) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
         code: word.map(str::to_owned),
         details: error
             .get("details")
-            .map(|details| serde_json::json!({"google": details})),
+            .map(|details| Box::new(serde_json::json!({"google": details}))),
         ..ApiError::new(kind, message.unwrap_or("the upstream gave no reason"))
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Parts<'a> {
     pub(super) drops: &'a mut Drops,
     /// A thought signature that belongs on the next part.
     pub(super) signature: Option<String>,
+    /// What stands for the signature of the first call when none is known.
+    pub(super) stand_in: Option<&'static str>,
     pub(super) out: Vec<Value>,
 }
 
@@ -46,6 +48,8 @@ impl Parts<'_> {
             Content::ToolUse { id, name, input } => {
                 let args = arguments::object(input, path, self.drops);
                 let (id, name) = (safe_id(id), safe_name(name));
+                let stand_in = self.stand_in.take().map(str::to_owned);
+                self.signature = self.signature.take().or(stand_in);
                 self.push(json!({"functionCall": {"id": id, "name": name, "args": args}}));
             }
             Content::ToolResult {
@@ -54,7 +58,7 @@ impl Parts<'_> {
                 is_error,
             } => self.result(tool_use_id, content, *is_error, path)?,
             _ => {
-                let part = media(block, path)?;
+                let part = media(block, path, self.drops)?;
                 self.push(part);
             }
         }
@@ -120,7 +124,7 @@ impl Parts<'_> {
         let mut parts = Vec::new();
         for (i, block) in files {
             let path = path.key("content");
-            parts.push(media(block, &path.index(i))?);
+            parts.push(media(block, &path.index(i), self.drops)?);
         }
         if let (false, Some(map)) = (parts.is_empty(), response.as_object_mut()) {
             map.insert("parts".to_owned(), parts.into());
@@ -131,13 +135,15 @@ impl Parts<'_> {
 }
 
 /// An image or a document.
-fn media(block: &Block, path: &Path<'_>) -> Result<Value, WireError> {
+fn media(block: &Block, path: &Path<'_>, drops: &mut Drops) -> Result<Value, WireError> {
     let (source, title) = match &block.content {
         Content::Image(source) => (source, None),
         Content::Document { source, title } => (source, title.as_deref()),
-        Content::Other { kind } => return Err(unsupported(path, kind)),
-        _ => return Err(unsupported(path, "of this type")),
+        other => return Err(unsupported(path, other.kind())),
     };
+    if let (Some(_), Source::Base64 { .. } | Source::Url(_)) = (title, source) {
+        drops.add(path.key("title"), "Gemini's files have no name");
+    }
     Ok(match source {
         Source::Base64 { media_type, data } => {
             json!({"inlineData": {"mimeType": media_type, "data": data}})
@@ -149,7 +155,7 @@ fn media(block: &Block, path: &Path<'_>) -> Result<Value, WireError> {
         Source::Text { data, .. } => json!({"text": document_text(title, data)}),
         Source::Blocks(blocks) => {
             let texts: Option<Vec<&str>> = blocks.iter().map(Block::as_text).collect();
-            let texts = texts.ok_or_else(|| unsupported(path, "document with images inside"))?;
+            let texts = texts.ok_or_else(|| unsupported(path, "document with images"))?;
             json!({"text": document_text(title, &texts.join("\n"))})
         }
         Source::File(_) | Source::Other(_) => {
@@ -166,7 +172,7 @@ fn unsupported(path: &Path<'_>, what: &str) -> WireError {
     WireError::unsupported(
         Dialect::Gemini,
         path,
-        format!("Gemini has no place for a block {what}"),
+        format!("Gemini has no place for a block of type {what:?}"),
     )
 }
 

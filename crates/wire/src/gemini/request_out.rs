@@ -11,7 +11,7 @@ use crate::context::{Outgoing, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM, put};
-use crate::neutral::{Block, Content, Map, Message, Request, Role, Turn, turns, unroll};
+use crate::neutral::{Block, Content, Map, Message, Request, Role, Turn, push_turn, turns, unroll};
 use crate::plain::system_texts;
 
 pub(crate) fn write_request(
@@ -25,7 +25,7 @@ pub(crate) fn write_request(
         "systemInstruction",
         write_system(request, &mut drops),
     );
-    let contents = write_contents(request, &mut drops)?;
+    let contents = write_contents(request, options, &mut drops)?;
     body.insert("contents".to_owned(), contents.into());
     let tools = write_tools(request, &mut drops);
     if !tools.is_empty() {
@@ -59,7 +59,15 @@ fn write_system(request: &Request, drops: &mut Drops) -> Option<Value> {
     (!parts.is_empty()).then(|| json!({"parts": parts}))
 }
 
-fn write_contents(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, WireError> {
+/// What Google documents for calls whose signature is not known, such as those of
+/// another model.
+const STAND_IN: &str = "skip_thought_signature_validator";
+
+fn write_contents(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Result<Vec<Value>, WireError> {
     let messages = unroll(&request.messages, drops);
     for (i, message) in messages.iter().enumerate() {
         drops.rest(&MESSAGES.index(i), &message.rest);
@@ -71,6 +79,7 @@ fn write_contents(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, Wi
             names: &names,
             drops,
             signature: None,
+            stand_in: options.unsigned_calls.then_some(STAND_IN),
             out: Vec::new(),
         };
         for (m, b, block) in ordered(&turn) {
@@ -84,9 +93,7 @@ fn write_contents(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, Wi
             Role::Assistant => "model",
             Role::User | Role::System => "user",
         };
-        if !parts.is_empty() {
-            out.push(json!({"role": role, "parts": parts}));
-        }
+        push_turn(&mut out, role, "parts", parts);
     }
     Ok(out)
 }

@@ -122,6 +122,23 @@ pub enum Content {
     },
 }
 
+impl Content {
+    /// Anthropic's word for the kind of block.
+    pub fn kind(&self) -> &str {
+        match self {
+            Content::Text(_) => "text",
+            Content::Image(_) => "image",
+            Content::Document { .. } => "document",
+            Content::ToolUse { .. } => "tool_use",
+            Content::ToolResult { .. } => "tool_result",
+            Content::Thinking { .. } => "thinking",
+            Content::RedactedThinking { .. } => "redacted_thinking",
+            Content::ServerToolUse { .. } => "server_tool_use",
+            Content::ServerToolResult { kind, .. } | Content::Other { kind } => kind,
+        }
+    }
+}
+
 /// Where the bytes of an image or document are.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {

@@ -87,7 +87,7 @@ pub struct ApiError {
     /// The field of the request at fault.
     pub param: Option<String>,
     /// More, for machines; an object.
-    pub details: Option<Value>,
+    pub details: Option<Box<Value>>,
     /// The id of the request.
     pub request_id: Option<String>,
 }
@@ -103,6 +103,18 @@ impl ApiError {
             param: None,
             details: None,
             request_id: None,
+        }
+    }
+
+    /// A stream of an upstream that contradicts itself.
+    pub(crate) fn nonsense(why: &str) -> Self {
+        ApiError {
+            status: 502,
+            code: Some("upstream-stream-malformed".to_owned()),
+            ..ApiError::new(
+                ErrorKind::Api,
+                format!("the upstream's stream makes no sense: {why}"),
+            )
         }
     }
 

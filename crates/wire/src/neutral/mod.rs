@@ -25,7 +25,7 @@ pub(crate) use response::refusal_details;
 pub use response::{Response, StopReason};
 pub use stream::{Delta, StreamEvent};
 pub use tool::{Tool, ToolChoice, ToolKind};
-pub(crate) use turns::{Turn, tagged_system, turns};
+pub(crate) use turns::{Turn, push_turn, tagged_system, turns};
 pub(crate) use unroll::unroll;
 pub use usage::Usage;
 

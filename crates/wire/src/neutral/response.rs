@@ -9,7 +9,7 @@ use crate::Dialect;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response {
     /// The dialect it was read from: the only one `rest` and `message_rest` can go
-    /// back to. Unknown fields of blocks are always Anthropic's.
+    /// back to. Unknown fields of blocks go to Messages clients as they stand.
     pub origin: Dialect,
     /// The provider's id of the answer.
     pub id: String,

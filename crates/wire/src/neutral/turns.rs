@@ -1,5 +1,7 @@
 //! Turns: runs of messages of one speaker, for dialects that insist on alternation.
 
+use serde_json::{Value, json};
+
 use super::{Block, Message, Role};
 
 /// What one speaker says before the other answers: blocks with the place
@@ -34,4 +36,21 @@ pub(crate) fn turns(messages: &[Message], fold_system: bool) -> Vec<Turn<'_>> {
 /// Instructions as text of the user, for models that take none in the middle.
 pub(crate) fn tagged_system(text: &str) -> String {
     format!("<system>\n{text}\n</system>")
+}
+
+/// Adds a written turn. The model's turn that came out empty is left out, and those
+/// around it are then one turn; the user's must be there, and says that it is blank.
+pub(crate) fn push_turn(out: &mut Vec<Value>, role: &str, key: &str, mut content: Vec<Value>) {
+    match (content.is_empty(), role) {
+        (true, "user") => content.push(json!({"text": "(blank)"})),
+        (true, _) => return,
+        (false, _) => {}
+    }
+    let last = out
+        .last_mut()
+        .filter(|last| last.get("role").is_some_and(|known| known == role));
+    match last.and_then(|last| last.get_mut(key)?.as_array_mut()) {
+        Some(known) => known.append(&mut content),
+        None => out.push(json!({"role": role, key: content})),
+    }
 }

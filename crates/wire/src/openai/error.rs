@@ -75,7 +75,7 @@ pub(crate) fn render_error(error: &ApiError) -> Rendered {
         "code": error.code,
     });
     if let (Some(details), Some(map)) = (&error.details, inner.as_object_mut()) {
-        map.insert("details".to_owned(), details.clone());
+        map.insert("details".to_owned(), Value::clone(details));
     }
     // 529 is Anthropic's alone.
     let status = if error.status == 529 {

@@ -216,7 +216,10 @@ impl Writer<'_> {
                 return Err(WireError::unsupported(
                     Dialect::Responses,
                     path,
-                    "Responses takes no such block from the assistant",
+                    format!(
+                        "Responses takes no block of type {:?} from the assistant",
+                        block.content.kind()
+                    ),
                 ));
             }
         }))

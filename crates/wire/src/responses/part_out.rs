@@ -45,7 +45,10 @@ impl Parts<'_> {
                 return Err(WireError::unsupported(
                     Dialect::Responses,
                     path,
-                    "Responses has no place for such a block here",
+                    format!(
+                        "Responses has no place for a block of type {:?} here",
+                        block.content.kind()
+                    ),
                 ));
             }
         };

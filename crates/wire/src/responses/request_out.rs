@@ -154,6 +154,13 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
                 match key.as_str() {
                     // Says how a Chat stream is told; nothing of it goes upstream.
                     "stream_options" => {}
+                    // The same setting stands one level lower here.
+                    "verbosity" => {
+                        let text = body.entry("text").or_insert_with(|| json!({}));
+                        if let Some(text) = text.as_object_mut() {
+                            text.insert("verbosity".to_owned(), value.clone());
+                        }
+                    }
                     key if SHARED_FIELDS.contains(&key) => put(body, key, Some(value.clone())),
                     key => drops.add(key, "Responses has no such field"),
                 }

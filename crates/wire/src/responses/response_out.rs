@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{USAGE, sealed, shell};
 use crate::Dialect;
 use crate::arguments;
-use crate::chat::freeform_text;
+use crate::chat::{explanation, freeform_text};
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
@@ -15,17 +15,25 @@ use crate::openai::write_usage;
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
     let mut drops = Drops::default();
     let id = context.id_for(&response.id, "resp_");
-    let refusal = refusal_of(response);
+    let refusal = explanation(response.stop_details.as_ref());
     let mut output = Vec::new();
     for (i, block) in response.content.iter().enumerate() {
         let item = write_item(block, &item_id(block, &id, output.len()), context, refusal);
         match item {
-            Some(item) => output.push(item),
+            Some(item) => {
+                note_rest(block, i, &mut drops);
+                output.push(item);
+            }
             None => drops.add(Path::Root.key("content").index(i), UNSAYABLE),
         }
     }
+    let text = response.content.iter().find_map(Block::as_text);
+    if let (None, Some(why)) = (text, refusal) {
+        output.push(refusal_item(&id, output.len(), why));
+    }
     let mut body = head(&id, context.model_or(&response.model), context);
-    let (status, details) = status(response.stop_reason.as_ref());
+    let told = refusal.is_some() && (text.is_none() || text == refusal);
+    let (status, details) = status(response.stop_reason.as_ref(), told);
     body.insert("status".to_owned(), status.into());
     body.insert("incomplete_details".to_owned(), details);
     body.insert("output".to_owned(), output.into());
@@ -42,11 +50,6 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
 }
 
 pub(super) const UNSAYABLE: &str = "Responses has no such item";
-
-fn refusal_of(response: &Response) -> Option<&str> {
-    let details = response.stop_details.as_ref()?;
-    details.get("explanation")?.as_str()
-}
 
 /// The fields of every state of a response.
 pub(super) fn head(id: &str, model: &str, context: &ReplyContext) -> Map {
@@ -68,8 +71,32 @@ pub(super) fn head(id: &str, model: &str, context: &ReplyContext) -> Map {
     map
 }
 
-pub(super) fn status(reason: Option<&StopReason>) -> (&'static str, Value) {
+/// Anthropic's citations are of another kind than OpenAI's annotations.
+fn note_rest(block: &Block, i: usize, drops: &mut Drops) {
+    if let Content::Text(_) = block.content {
+        let mut rest = block.rest.clone();
+        rest.shift_remove("annotations");
+        drops.rest(&Path::Root.key("content").index(i), &rest);
+    }
+}
+
+/// A message that says nothing but why the model declined.
+pub(super) fn refusal_item(response: &str, n: usize, why: &str) -> Value {
+    let id = item_id(&Block::text(""), response, n);
+    message(
+        &id,
+        "completed",
+        json!([{"type": "refusal", "refusal": why}]),
+    )
+}
+
+/// The status, and why an answer is incomplete. A refusal that is told as one is a
+/// complete answer.
+pub(super) fn status(reason: Option<&StopReason>, refusal_told: bool) -> (&'static str, Value) {
     match reason {
+        Some(StopReason::Refusal) if !refusal_told => {
+            ("incomplete", json!({"reason": "content_filter"}))
+        }
         Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => {
             ("incomplete", json!({"reason": "max_output_tokens"}))
         }

@@ -7,7 +7,7 @@ use super::response_in::{failure, incomplete_reason, stop_reason};
 use super::{USAGE, sealed};
 use crate::blocks::{Blocks, Open};
 use crate::calls::{Calls, Fragment};
-use crate::chat::{escaped, nonsense};
+use crate::chat::escaped;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
@@ -168,7 +168,7 @@ impl ResponsesReader {
             .calls
             .push(fragment, &mut self.blocks, &self.context, out);
         if let Err(why) = told {
-            self.fail(nonsense(why), out);
+            self.fail(ApiError::nonsense(why), out);
         }
     }
 
@@ -194,7 +194,7 @@ impl ResponsesReader {
         if matches!(self.blocks.open(), Open::Call(_))
             && let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out)
         {
-            self.fail(nonsense(why), out);
+            self.fail(ApiError::nonsense(why), out);
         }
     }
 

@@ -103,16 +103,6 @@ impl Item {
                 self.text.push_str(json);
                 Vec::new()
             }
-            // Citations come as a whole with the text.
-            (Kind::Text, Delta::Other(map)) => {
-                if let Some(citation) = map.get("citation") {
-                    let list = self.block.rest.entry("annotations").or_insert(json!([]));
-                    if let Some(list) = list.as_array_mut() {
-                        list.push(citation.clone());
-                    }
-                }
-                Vec::new()
-            }
             _ => Vec::new(),
         }
     }

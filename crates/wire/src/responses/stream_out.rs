@@ -2,12 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::response_out::{UNSAYABLE, head, item_id, status, usage, write_item};
+use super::response_out::{UNSAYABLE, head, item_id, refusal_item, status, usage, write_item};
 use super::stream_item::{Item, Told};
+use crate::chat::explanation;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
-use crate::neutral::{ApiError, Block, Map, StreamEvent};
+use crate::neutral::{ApiError, Block, Delta, ErrorKind, Map, StreamEvent};
 use crate::sse::write_json;
 
 /// Writes the events of one stream. Keeps the items told so far: the last event
@@ -18,6 +19,8 @@ pub(crate) struct ResponsesWriter {
     id: String,
     model: String,
     sequence: u64,
+    /// Whether any text was told.
+    said: bool,
     item: Option<Item>,
     output: Vec<Value>,
     /// The response as the last event tells it.
@@ -32,6 +35,7 @@ impl ResponsesWriter {
             id: String::new(),
             model: String::new(),
             sequence: 0,
+            said: false,
             item: None,
             output: Vec::new(),
             last: None,
@@ -54,12 +58,17 @@ impl ResponsesWriter {
                 self.tell("response.in_progress", json!({"response": response}), out);
             }
             StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
-            StreamEvent::BlockDelta { delta, .. } => {
+            StreamEvent::BlockDelta { index, delta } => {
+                if let Delta::Other(_) = delta {
+                    let path = Path::Root.key("content");
+                    self.drops.add(path.index(*index).key("delta"), UNSAYABLE);
+                }
+                self.said |= matches!(delta, Delta::Text(_));
                 let told = self.item.as_mut().map(|item| item.grow(delta));
                 self.tell_item(told.unwrap_or_default(), out);
             }
             StreamEvent::BlockStop { .. } => self.stop(out),
-            StreamEvent::MessageDelta { .. } => self.last = Some(self.end(event)),
+            StreamEvent::MessageDelta { .. } => self.last = Some(self.end(event, out)),
             StreamEvent::MessageStop => self.finish(out),
             StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
             StreamEvent::Error(error) => self.fail(error, out),
@@ -98,16 +107,21 @@ impl ResponsesWriter {
         }
     }
 
-    fn end(&self, event: &StreamEvent) -> Map {
+    fn end(&mut self, event: &StreamEvent, out: &mut Vec<u8>) -> Map {
         let mut response = head(&self.id, &self.model, &self.context);
         if let StreamEvent::MessageDelta {
             stop_reason,
+            stop_details,
             container,
             usage: cost,
             ..
         } = event
         {
-            let (status, details) = status(stop_reason.as_ref());
+            let refusal = explanation(stop_details.as_ref()).filter(|_| !self.said);
+            if let Some(why) = refusal {
+                self.refuse(why, out);
+            }
+            let (status, details) = status(stop_reason.as_ref(), refusal.is_some());
             response.insert("status".to_owned(), status.into());
             response.insert("incomplete_details".to_owned(), details);
             response.insert("usage".to_owned(), usage(cost));
@@ -116,6 +130,16 @@ impl ResponsesWriter {
             }
         }
         response
+    }
+
+    fn refuse(&mut self, why: &str, out: &mut Vec<u8>) {
+        let item = refusal_item(&self.id, self.output.len(), why);
+        let told = vec![
+            ("response.output_item.added", json!({"item": item})),
+            ("response.output_item.done", json!({"item": item})),
+        ];
+        self.tell_item(told, out);
+        self.output.push(item);
     }
 
     fn finish(&mut self, out: &mut Vec<u8>) {
@@ -145,7 +169,7 @@ impl ResponsesWriter {
         response.insert("status".to_owned(), "failed".into());
         response.insert(
             "error".to_owned(),
-            json!({"code": code, "message": error.message}),
+            json!({"code": failure_code(error.kind), "message": error.message}),
         );
         let output = std::mem::take(&mut self.output);
         response.insert("output".to_owned(), output.into());
@@ -172,5 +196,14 @@ impl ResponsesWriter {
         }
         self.sequence += 1;
         write_json(out, name, &event);
+    }
+}
+
+/// The codes a failed response may carry are few.
+fn failure_code(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::RateLimit => "rate_limit_exceeded",
+        ErrorKind::InvalidRequest | ErrorKind::TooLarge => "invalid_prompt",
+        _ => "server_error",
     }
 }

@@ -1,0 +1,124 @@
+//! Streams mean the same however the network cuts them, and nothing makes a reader fail
+//! otherwise than with an error event.
+
+mod support;
+
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use prowess_wire::neutral::{Collector, replay};
+use prowess_wire::tweaks::Host;
+use prowess_wire::{Dialect, StreamReader};
+use support::{UPSTREAMS, assert_well_formed, context, events, file, folder, wire_bytes};
+
+static STREAMS: LazyLock<Vec<(Dialect, Vec<u8>)>> = LazyLock::new(|| {
+    let mut all = Vec::new();
+    for (dialect, name) in UPSTREAMS {
+        for (_, fixture) in folder(&format!("streams/{name}")) {
+            all.push((dialect, wire_bytes(dialect, &fixture)));
+        }
+    }
+    all
+});
+
+#[test]
+fn a_stream_that_comes_byte_by_byte_means_the_same() {
+    for (dialect, bytes) in STREAMS.iter() {
+        let every: Vec<usize> = (0..bytes.len()).collect();
+        assert_eq!(
+            events(*dialect, bytes, &every),
+            events(*dialect, bytes, &[])
+        );
+    }
+}
+
+#[test]
+fn a_stream_that_ends_early_anywhere_ends_with_an_error_or_its_end() {
+    for (dialect, bytes) in STREAMS.iter() {
+        for end in 0..bytes.len() {
+            assert_well_formed(&events(*dialect, &bytes[..end], &[]));
+        }
+    }
+}
+
+#[test]
+fn a_collected_stream_replayed_and_collected_again_is_the_same_answer() {
+    for (dialect, bytes) in STREAMS.iter() {
+        let mut collector = Collector::new(*dialect);
+        let told: Result<Vec<()>, _> = events(*dialect, bytes, &[])
+            .into_iter()
+            .map(|event| collector.push(event))
+            .collect();
+        if told.is_err() {
+            continue;
+        }
+        let whole = collector.finish().unwrap();
+        let mut again = Collector::new(*dialect);
+        for event in replay(whole.clone()) {
+            again.push(event).unwrap();
+        }
+        assert_eq!(again.finish().unwrap(), whole);
+    }
+}
+
+#[test]
+fn bedrock_frames_around_messages_events_mean_what_the_events_mean() {
+    use base64::Engine as _;
+    let sse = file("streams/messages/thinking_text_and_parallel_calls.sse");
+    let mut frames = Vec::new();
+    for line in std::str::from_utf8(&sse).unwrap().lines() {
+        let Some(data) = line.strip_prefix("data: ") else {
+            continue;
+        };
+        let bytes = base64::engine::general_purpose::STANDARD.encode(data);
+        let frame = prowess_wire::event_stream::Frame {
+            headers: vec![
+                (":message-type".to_owned(), "event".to_owned()),
+                (":event-type".to_owned(), "chunk".to_owned()),
+            ],
+            payload: serde_json::json!({"bytes": bytes}).to_string().into_bytes(),
+        };
+        prowess_wire::event_stream::write_frame(&frame, &mut frames).unwrap();
+    }
+    let mut reader = StreamReader::bedrock_invoke(context());
+    let mut found = reader.push(&frames);
+    found.extend(reader.finish());
+    assert_eq!(found, events(Dialect::Messages, &sse, &[]));
+    assert_eq!(Host::Bedrock.classic_version(), "bedrock-2023-05-31");
+}
+
+proptest! {
+    #[test]
+    fn any_cut_of_any_stream_gives_the_same_events(
+        which in any::<prop::sample::Index>(),
+        cuts in proptest::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let (dialect, bytes) = which.get(&STREAMS);
+        let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
+        cuts.sort_unstable();
+        prop_assert_eq!(events(*dialect, bytes, &cuts), events(*dialect, bytes, &[]));
+    }
+
+    #[test]
+    fn no_bytes_make_a_reader_panic_or_break_its_promises(
+        bytes in proptest::collection::vec(any::<u8>(), 0..200),
+    ) {
+        for (dialect, _) in UPSTREAMS {
+            assert_well_formed(&events(dialect, &bytes, &[bytes.len() / 2]));
+        }
+    }
+
+    #[test]
+    fn a_damaged_stream_never_breaks_a_readers_promises(
+        which in any::<prop::sample::Index>(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let (dialect, bytes) = which.get(&STREAMS);
+        let mut bytes = bytes.clone();
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        let found = events(*dialect, &bytes, &[at]);
+        assert_well_formed(&found);
+    }
+}
