@@ -7,6 +7,7 @@
 //! | [`hostile`] | archives that must be refused, each with the code it must be refused by |
 //! | [`friendly`] | archives as common tools write them, which must be read |
 //! | [`postgres`], [`s3`] | real servers, started for a test and gone with it |
+//! | `upstream` | an HTTP server that answers as told, well or badly, and remembers what it was sent |
 //!
 //! Nothing here knows the crates under test: the tables say what must happen, in
 //! words that every face of the product can be held to.
@@ -23,5 +24,7 @@ pub mod raw_tar;
 pub mod raw_zip;
 pub mod s3;
 pub mod skill;
+#[cfg(feature = "upstream")]
+pub mod upstream;
 
 pub use skill::SkillFixture;

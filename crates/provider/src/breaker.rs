@@ -1,0 +1,164 @@
+//! Leaves an upstream alone that only fails, and looks again after a pause.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::time::Instant;
+
+use crate::config;
+use crate::error::CallError;
+
+/// A circuit breaker.
+#[derive(Debug)]
+pub(crate) struct Breaker {
+    provider: String,
+    config: config::Breaker,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    failures: u32,
+    /// Until when calls are refused; set once there were too many failures.
+    open_until: Option<Instant>,
+    /// Whether one call is under way to see if the upstream has recovered.
+    probing: bool,
+}
+
+/// Leave to make one call; its outcome must be told, else the call counts for nothing.
+#[derive(Debug)]
+pub(crate) struct Leave<'a> {
+    breaker: &'a Breaker,
+    probe: bool,
+}
+
+impl Breaker {
+    pub(crate) fn new(provider: &str, config: &config::Breaker) -> Self {
+        Breaker {
+            provider: provider.to_owned(),
+            config: config.clone(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Asks leave to make a call.
+    pub(crate) fn ask(&self) -> Result<Leave<'_>, CallError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let probe = match state.open_until {
+            None => false,
+            Some(until) if until <= Instant::now() && !state.probing => true,
+            Some(until) => {
+                return Err(CallError::CircuitOpen {
+                    provider: self.provider.clone(),
+                    failures: state.failures,
+                    retry_in: until.saturating_duration_since(Instant::now()),
+                });
+            }
+        };
+        state.probing = probe;
+        Ok(Leave {
+            breaker: self,
+            probe,
+        })
+    }
+
+    fn told(&self, failed: bool) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !failed {
+            *state = State::default();
+            return;
+        }
+        state.failures = state.failures.saturating_add(1);
+        if self.config.failures > 0 && state.failures >= self.config.failures {
+            state.open_until = Some(Instant::now() + self.config.pause);
+        }
+    }
+}
+
+impl Leave<'_> {
+    /// Tells how the call went.
+    pub(crate) fn tell<T>(self, outcome: &Result<T, CallError>) {
+        let failed = match outcome {
+            Ok(_) => false,
+            Err(error) => error.is_failure_of_upstream(),
+        };
+        self.breaker.told(failed);
+    }
+}
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        // A probe that was cancelled lets the next one through.
+        if self.probe {
+            let state = &self.breaker.state;
+            state.lock().unwrap_or_else(PoisonError::into_inner).probing = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn breaker() -> Breaker {
+        let config = config::Breaker {
+            failures: 2,
+            pause: Duration::from_secs(10),
+        };
+        Breaker::new("acme", &config)
+    }
+
+    fn broken() -> Result<(), CallError> {
+        Err(CallError::Unreachable {
+            provider: "acme".to_owned(),
+            reason: "down".to_owned(),
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_failures_in_a_row_calls_are_refused_until_one_succeeds() {
+        let breaker = breaker();
+        breaker.ask().unwrap().tell(&broken());
+        breaker.ask().unwrap().tell(&Ok(()));
+        breaker.ask().unwrap().tell(&broken());
+        breaker.ask().unwrap().tell(&broken());
+        let refused = breaker.ask().unwrap_err();
+        assert_eq!(refused.retry_after(), Some(Duration::from_secs(10)));
+
+        tokio::time::advance(Duration::from_secs(10)).await;
+        let probe = breaker.ask().unwrap();
+        assert_eq!(breaker.ask().unwrap_err().code(), "upstream-left-alone");
+        probe.tell(&broken());
+        assert!(breaker.ask().is_err());
+
+        tokio::time::advance(Duration::from_secs(10)).await;
+        breaker.ask().unwrap().tell(&Ok(()));
+        breaker.ask().unwrap();
+        breaker.ask().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_cancelled_probe_lets_the_next_one_through() {
+        let breaker = breaker();
+        breaker.ask().unwrap().tell(&broken());
+        breaker.ask().unwrap().tell(&broken());
+        tokio::time::advance(Duration::from_secs(10)).await;
+        drop(breaker.ask().unwrap());
+        breaker.ask().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn errors_of_the_request_are_no_failures_of_the_upstream() {
+        let breaker = breaker();
+        for _ in 0..5 {
+            let busy: Result<(), _> = Err(CallError::Busy {
+                model: String::new(),
+                running: 0,
+                waiting: 0,
+            });
+            breaker.ask().unwrap().tell(&busy);
+        }
+        breaker.ask().unwrap();
+    }
+}

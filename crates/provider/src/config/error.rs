@@ -1,0 +1,81 @@
+//! What is wrong with a configuration, and where.
+
+/// Why a configuration was refused. Every message begins with the entry at fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Two entries have one name.
+    #[error("{entry}: there is already an entry of this name; give it another")]
+    Duplicate {
+        /// The entry.
+        entry: String,
+    },
+    /// A name cannot be used.
+    #[error("{entry}: {why}")]
+    BadName {
+        /// The entry.
+        entry: String,
+        /// What is wrong with it, and what to write.
+        why: &'static str,
+    },
+    /// A model names a provider or a fallback that is not there.
+    #[error("{entry}: there is no {what} called {name:?}{hint}")]
+    Unknown {
+        /// The entry.
+        entry: String,
+        /// What is missing.
+        what: &'static str,
+        /// The name that was looked for.
+        name: String,
+        /// What may have been meant.
+        hint: String,
+    },
+    /// An address cannot be used.
+    #[error("{entry}: {why}")]
+    BadUrl {
+        /// The entry.
+        entry: String,
+        /// What is wrong with it, and what to write.
+        why: String,
+    },
+    /// Something a provider of this kind must be told is not there.
+    #[error("{entry}: {what} is missing; {remedy}")]
+    Missing {
+        /// The entry.
+        entry: String,
+        /// What is missing.
+        what: &'static str,
+        /// How to give it.
+        remedy: String,
+    },
+    /// An extra header cannot be sent.
+    #[error("{entry}: {why}")]
+    BadHeader {
+        /// The entry.
+        entry: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A script cannot be read.
+    #[error("{entry}: {error}")]
+    Script {
+        /// The entry.
+        entry: String,
+        /// What is wrong with it.
+        error: crate::scripted::ScriptError,
+    },
+}
+
+impl ConfigError {
+    /// Stable identifier of the reason.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ConfigError::Duplicate { .. } => "duplicate-name",
+            ConfigError::BadName { .. } => "bad-name",
+            ConfigError::Unknown { .. } => "unknown-name",
+            ConfigError::BadUrl { .. } => "bad-url",
+            ConfigError::Missing { .. } => "missing-option",
+            ConfigError::BadHeader { .. } => "bad-header",
+            ConfigError::Script { .. } => "bad-script",
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! How patient, insistent and crowded calls to a provider may be.
+
+use std::time::Duration;
+
+/// How long to wait. There is no limit on a whole answer: a stream may take hours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Timeouts {
+    /// Until the connection stands.
+    pub connect: Duration,
+    /// From the request until the answer's head. Models that do not stream think first.
+    pub answer: Duration,
+    /// Between two pieces of an answer.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Timeouts {
+            connect: Duration::from_secs(10),
+            answer: Duration::from_secs(600),
+            idle: Duration::from_secs(300),
+        }
+    }
+}
+
+/// How a failed request is sent again; only ever before the first byte of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retry {
+    /// How often a request is sent at most; 1 for no second try.
+    pub attempts: u32,
+    /// The pause before the second try; it doubles from try to try.
+    pub first_delay: Duration,
+    /// The longest pause of our own choosing.
+    pub max_delay: Duration,
+    /// The longest pause asked for by the upstream (`retry-after`) that is kept; when it
+    /// asks for more, its answer is given to the caller instead.
+    pub max_retry_after: Duration,
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Retry {
+            attempts: 3,
+            first_delay: Duration::from_millis(500),
+            max_delay: Duration::from_secs(8),
+            max_retry_after: Duration::from_secs(30),
+        }
+    }
+}
+
+/// When an upstream that only fails is left alone for a while.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Breaker {
+    /// Failures in a row (no answer, or 5xx) until calls are refused; 0 for never.
+    pub failures: u32,
+    /// How long they are refused before one is let through to see.
+    pub pause: Duration,
+}
+
+impl Default for Breaker {
+    fn default() -> Self {
+        Breaker {
+            failures: 10,
+            pause: Duration::from_secs(15),
+        }
+    }
+}
+
+/// How many calls of a model run and wait at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    /// Calls that run; a stream runs until it ends or is dropped.
+    pub concurrent: usize,
+    /// Calls that wait for a place; more are refused.
+    pub queued: usize,
+    /// How long a call waits for a place.
+    pub wait: Duration,
+}
+
+impl Limit {
+    /// At most this many calls at once, and ten times as many waiting up to a minute.
+    pub fn of(concurrent: usize) -> Self {
+        Limit {
+            concurrent,
+            queued: concurrent.saturating_mul(10),
+            wait: Duration::from_secs(60),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The environment, as something that can be handed in: tests have their own.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where variables are looked up.
+#[derive(Clone)]
+pub struct Env(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+
+impl Env {
+    /// The variables of this process.
+    pub fn process() -> Self {
+        Env(Arc::new(|name| std::env::var(name).ok()))
+    }
+
+    /// These variables and no others.
+    pub fn of<const N: usize>(variables: [(&str, &str); N]) -> Self {
+        let map: HashMap<String, String> = variables
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        Env(Arc::new(move |name| map.get(name).cloned()))
+    }
+
+    /// A variable's value; an empty one counts as unset.
+    pub fn get(&self, name: &str) -> Option<String> {
+        (self.0)(name).filter(|value| !value.trim().is_empty())
+    }
+
+    /// The first of these variables that is set.
+    pub(crate) fn first(&self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| self.get(name))
+    }
+}
+
+impl Default for Env {
+    fn default() -> Self {
+        Env::process()
+    }
+}
+
+impl fmt::Debug for Env {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Variables hold keys.
+        f.write_str("Env")
+    }
+}

@@ -1,0 +1,262 @@
+//! The bytes of an answer as they come, and the patience with them.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use http_body::Body;
+use prowess_wire::neutral::{ApiError, ErrorKind};
+use tokio::time::{Instant, Sleep};
+
+use super::client::reason_of;
+use crate::error::CallError;
+use crate::limit::Permit;
+
+/// A body that fails when it stops growing for too long.
+#[derive(Debug)]
+pub(crate) struct Idle<B> {
+    body: B,
+    limit: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    // The timer is only set when there is something to wait for.
+    waiting: bool,
+}
+
+impl<B> Idle<B>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: std::error::Error,
+{
+    pub(crate) fn new(body: B, limit: Duration) -> Self {
+        Idle {
+            body,
+            limit,
+            timer: None,
+            waiting: false,
+        }
+    }
+
+    pub(crate) fn poll_chunk(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, BodyError>>> {
+        loop {
+            match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(Some(Err(BodyError::Broken(reason_of(&error)))));
+                }
+                Poll::Ready(Some(Ok(frame))) => {
+                    self.waiting = false;
+                    // Trailers say nothing a model's answer needs.
+                    if let Ok(data) = frame.into_data() {
+                        return Poll::Ready(Some(Ok(data)));
+                    }
+                }
+                Poll::Pending => {
+                    ready!(self.poll_patience(context));
+                    return Poll::Ready(Some(Err(BodyError::Idle(self.limit))));
+                }
+            }
+        }
+    }
+
+    fn poll_patience(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let until = Instant::now() + self.limit;
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        if !self.waiting {
+            self.waiting = true;
+            timer.as_mut().reset(until);
+        }
+        timer.as_mut().poll(context)
+    }
+
+    async fn chunk(&mut self) -> Option<Result<Bytes, BodyError>> {
+        std::future::poll_fn(|context| self.poll_chunk(context)).await
+    }
+}
+
+/// Why a body broke off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BodyError {
+    Broken(String),
+    Idle(Duration),
+}
+
+impl BodyError {
+    pub(crate) fn to_call_error(&self, provider: &str) -> CallError {
+        match self {
+            BodyError::Broken(reason) => CallError::Unreachable {
+                provider: provider.to_owned(),
+                reason: format!("the connection broke in the middle of an answer: {reason}"),
+            },
+            BodyError::Idle(after) => CallError::Timeout {
+                provider: provider.to_owned(),
+                what: "further piece of its answer",
+                after: *after,
+            },
+        }
+    }
+}
+
+/// The whole body, when it has no more than `limit` bytes; none when it has more.
+pub(crate) async fn read_all<B>(
+    body: &mut Idle<B>,
+    limit: usize,
+) -> Result<Option<Vec<u8>>, BodyError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: std::error::Error,
+{
+    let mut all = Vec::new();
+    while let Some(chunk) = body.chunk().await {
+        let chunk = chunk?;
+        if all.len() + chunk.len() > limit {
+            return Ok(None);
+        }
+        all.extend_from_slice(&chunk);
+    }
+    Ok(Some(all))
+}
+
+/// The bytes of an upstream's answer, as they come. Dropping it closes the connection,
+/// which tells the upstream to stop.
+///
+/// An error is the last item; it is no part of the bytes. The bytes before it may end
+/// anywhere, also inside an event.
+pub struct ByteStream {
+    source: Source,
+    provider: String,
+    _permit: Option<Permit>,
+}
+
+enum Source {
+    Upstream(Box<Idle<reqwest::Body>>),
+    Whole(Bytes),
+    Ended,
+}
+
+impl ByteStream {
+    pub(crate) fn new(
+        body: reqwest::Body,
+        limit: Duration,
+        provider: &str,
+        permit: Option<Permit>,
+    ) -> Self {
+        ByteStream {
+            source: Source::Upstream(Box::new(Idle::new(body, limit))),
+            provider: provider.to_owned(),
+            _permit: permit,
+        }
+    }
+
+    pub(crate) fn whole(bytes: Bytes, provider: &str) -> Self {
+        ByteStream {
+            source: Source::Whole(bytes),
+            provider: provider.to_owned(),
+            _permit: None,
+        }
+    }
+}
+
+impl Stream for ByteStream {
+    type Item = Result<Bytes, ApiError>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, ApiError>>> {
+        let item = match &mut self.source {
+            Source::Upstream(body) => ready!(body.poll_chunk(context)),
+            Source::Whole(bytes) => Some(Ok(std::mem::take(bytes))),
+            Source::Ended => None,
+        };
+        let was_whole = matches!(self.source, Source::Whole(_));
+        if was_whole || !matches!(item, Some(Ok(_))) {
+            self.source = Source::Ended;
+        }
+        Poll::Ready(item.map(|item| item.map_err(|error| mid_stream(&error, &self.provider))))
+    }
+}
+
+/// The error a client is told in the middle of an answer.
+pub(crate) fn mid_stream(error: &BodyError, provider: &str) -> ApiError {
+    let error = error.to_call_error(provider);
+    ApiError {
+        code: Some("upstream-stream-cut".to_owned()),
+        ..match error {
+            CallError::Timeout { .. } => error.to_api_error(),
+            _ => ApiError {
+                status: 502,
+                ..ApiError::new(ErrorKind::Api, error.to_string())
+            },
+        }
+    }
+}
+
+impl fmt::Debug for ByteStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ByteStream")
+            .field("provider", &self.provider)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http_body::Frame;
+
+    use super::*;
+
+    /// Gives a byte after each of these pauses, then nothing for ever.
+    struct Paced(Vec<Duration>, Option<Pin<Box<Sleep>>>);
+
+    impl Body for Paced {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            context: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            let Some(pause) = self.0.first().copied() else {
+                return Poll::Pending;
+            };
+            let timer = self
+                .1
+                .get_or_insert_with(|| Box::pin(tokio::time::sleep(pause)));
+            ready!(timer.as_mut().poll(context));
+            self.1 = None;
+            self.0.remove(0);
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"x")))))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_may_take_for_ever_as_long_as_it_grows() {
+        let hour = Duration::from_secs(3600);
+        let mut body = Idle::new(Paced(vec![hour; 3], None), hour + Duration::from_secs(1));
+        for _ in 0..3 {
+            assert_eq!(body.chunk().await.unwrap().unwrap(), "x");
+        }
+        let start = Instant::now();
+        let end = body.chunk().await.unwrap().unwrap_err();
+        assert_eq!(end, BodyError::Idle(hour + Duration::from_secs(1)));
+        assert_eq!(start.elapsed().as_secs(), 3601);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_is_read_whole_only_up_to_a_limit() {
+        let second = Duration::from_secs(1);
+        let mut body = Idle::new(Paced(vec![second; 5], None), second * 2);
+        assert_eq!(read_all(&mut body, 3).await, Ok(None));
+    }
+}

@@ -1,0 +1,169 @@
+//! Which headers travel on, and which end here.
+
+use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+
+use crate::key::{KeyError, Secret};
+
+/// Headers about one connection, not about the message (RFC 9110, 7.6.1).
+const HOP_BY_HOP: [&str; 8] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Headers of a client that are meant for us alone: its credentials and what its way to
+/// us left behind.
+const FOR_US: [&str; 16] = [
+    "authorization",
+    "proxy-authorization",
+    "x-api-key",
+    "api-key",
+    "x-goog-api-key",
+    "cookie",
+    "host",
+    "content-length",
+    // What we pass on must be readable for us too, so no compression is agreed on.
+    "accept-encoding",
+    "content-encoding",
+    "expect",
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+];
+
+/// Headers of an upstream that speak of its own host, not of ours.
+const OF_THEIR_HOST: [&str; 3] = ["set-cookie", "alt-svc", "strict-transport-security"];
+
+/// The client's headers that go to the upstream with its request.
+pub(crate) fn to_upstream(client: &HeaderMap) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(client.len() + 4);
+    for (name, value) in client {
+        if !HOP_BY_HOP.contains(&name.as_str()) && !FOR_US.contains(&name.as_str()) {
+            headers.append(name.clone(), value.clone());
+        }
+    }
+    headers.insert(
+        header::ACCEPT_ENCODING,
+        HeaderValue::from_static("identity"),
+    );
+    headers
+}
+
+/// The upstream's headers that go to the client with its answer.
+pub(crate) fn to_client(mut upstream: HeaderMap) -> HeaderMap {
+    for name in HOP_BY_HOP.iter().chain(&OF_THEIR_HOST) {
+        upstream.remove(*name);
+    }
+    upstream
+}
+
+/// Headers of a request of our own making.
+pub(crate) fn own(stream: bool) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(8);
+    let accept = if stream {
+        "text/event-stream"
+    } else {
+        "application/json"
+    };
+    headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+    headers.insert(
+        header::ACCEPT_ENCODING,
+        HeaderValue::from_static("identity"),
+    );
+    headers.insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    headers.insert(
+        header::USER_AGENT,
+        HeaderValue::from_static(concat!("prowess/", env!("CARGO_PKG_VERSION"))),
+    );
+    headers
+}
+
+/// Sets a header to a key.
+pub(crate) fn set_key(
+    headers: &mut HeaderMap,
+    name: &'static str,
+    key: &Secret,
+) -> Result<(), KeyError> {
+    headers.insert(HeaderName::from_static(name), sensitive(key.expose())?);
+    Ok(())
+}
+
+/// Sets `Authorization: Bearer`.
+pub(crate) fn set_bearer(headers: &mut HeaderMap, key: &Secret) -> Result<(), KeyError> {
+    let value = sensitive(&format!("Bearer {}", key.expose()))?;
+    headers.insert(header::AUTHORIZATION, value);
+    Ok(())
+}
+
+/// A header value that does not print.
+pub(crate) fn sensitive(text: &str) -> Result<HeaderValue, KeyError> {
+    let mut value = HeaderValue::from_str(text).map_err(|_| KeyError::NotHeader)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs
+            .iter()
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_clients_credentials_and_connection_end_here_and_all_else_travels_on() {
+        let sent = to_upstream(&headers(&[
+            ("authorization", "Bearer virtual"),
+            ("x-api-key", "virtual"),
+            ("cookie", "a=b"),
+            ("host", "localhost"),
+            ("connection", "keep-alive"),
+            ("accept-encoding", "gzip"),
+            ("anthropic-beta", "a,b"),
+            ("x-title", "my app"),
+            ("user-agent", "Anthropic/Python 2.8.0"),
+        ]));
+        insta::assert_debug_snapshot!(sent, @r#"
+        {
+            "anthropic-beta": "a,b",
+            "x-title": "my app",
+            "user-agent": "Anthropic/Python 2.8.0",
+            "accept-encoding": "identity",
+        }
+        "#);
+    }
+
+    #[test]
+    fn an_upstreams_cookies_and_connection_end_here() {
+        let given = to_client(headers(&[
+            ("content-type", "text/event-stream"),
+            ("transfer-encoding", "chunked"),
+            ("set-cookie", "a=b"),
+            ("request-id", "req_1"),
+        ]));
+        insta::assert_debug_snapshot!(given, @r#"
+        {
+            "content-type": "text/event-stream",
+            "request-id": "req_1",
+        }
+        "#);
+    }
+}

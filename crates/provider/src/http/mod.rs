@@ -1,0 +1,12 @@
+//! HTTP as this crate uses it: one client per provider, bodies with an idle timeout,
+//! and the rules about headers. Knows nothing of models or dialects.
+
+mod body;
+mod client;
+pub(crate) mod headers;
+mod retry_after;
+
+pub use body::ByteStream;
+pub(crate) use body::{BodyError, Idle, mid_stream, read_all};
+pub(crate) use client::{HttpAnswer, HttpClient};
+pub(crate) use retry_after::{retry_after, should_retry};

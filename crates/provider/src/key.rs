@@ -1,0 +1,208 @@
+//! Keys: where they come from, and that they are never printed.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use tokio::time::Instant;
+
+use crate::env::Env;
+
+/// How long a key read from a file is used before the file is read again, so that a
+/// key can be replaced while the gateway runs.
+const FILE_KEY_AGE: Duration = Duration::from_secs(30);
+/// More than any key or token has; a wrong path must not fill the memory.
+const MAX_KEY_BYTES: u64 = 64 * 1024;
+
+/// A text that is never printed and is wiped from memory when dropped.
+#[derive(Clone)]
+pub struct Secret(SecretString);
+
+impl Secret {
+    /// Takes a text into custody.
+    pub fn new(text: impl Into<String>) -> Self {
+        Secret(SecretString::from(text.into()))
+    }
+
+    /// The text itself.
+    pub fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// The text with every occurrence of this secret taken out of it.
+    pub(crate) fn redact(&self, text: String) -> String {
+        // Shorter ones are no keys, and would tear holes into ordinary words.
+        if self.expose().len() < 8 || !text.contains(self.expose()) {
+            return text;
+        }
+        text.replace(self.expose(), "[redacted]")
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// Where a key is to be found.
+#[derive(Debug, Clone)]
+pub enum KeySource {
+    /// In a variable of the environment: `env:NAME`.
+    Env(String),
+    /// In a file, read again every half minute: `file:PATH`.
+    File(PathBuf),
+    /// Given as it is.
+    Literal(Secret),
+}
+
+impl KeySource {
+    /// Reads `env:NAME`, `file:PATH` or the key itself.
+    pub fn parse(text: &str) -> Self {
+        if let Some(name) = text.strip_prefix("env:") {
+            KeySource::Env(name.trim().to_owned())
+        } else if let Some(path) = text.strip_prefix("file:") {
+            KeySource::File(PathBuf::from(path.trim()))
+        } else {
+            KeySource::Literal(Secret::new(text))
+        }
+    }
+}
+
+/// Why there is no key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// The variable is not set.
+    #[error("the variable {0} is not set")]
+    NotSet(String),
+    /// The file cannot be read.
+    #[error("the key file {} cannot be read: {reason}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// Nobody said where the key is.
+    #[error("write api_key in its configuration")]
+    NotConfigured,
+    /// The key cannot be sent in a header.
+    #[error("the key holds characters that cannot stand in a header")]
+    NotHeader,
+}
+
+impl KeyError {
+    /// Stable identifier of the reason.
+    pub fn code(&self) -> &'static str {
+        match self {
+            KeyError::NotSet(_) => "key-not-set",
+            KeyError::File { .. } => "key-file-unreadable",
+            KeyError::NotConfigured => "key-not-configured",
+            KeyError::NotHeader => "key-not-sendable",
+        }
+    }
+}
+
+/// A key source at work: looks the key up, and again when a file may have changed.
+#[derive(Debug)]
+pub(crate) struct Key {
+    source: KeySource,
+    env: Env,
+    file: Mutex<Option<(Instant, Secret)>>,
+}
+
+impl Key {
+    pub(crate) fn new(source: KeySource, env: &Env) -> Self {
+        Key {
+            source,
+            env: env.clone(),
+            file: Mutex::new(None),
+        }
+    }
+
+    pub(crate) fn get(&self) -> Result<Secret, KeyError> {
+        match &self.source {
+            KeySource::Literal(secret) => Ok(secret.clone()),
+            KeySource::Env(name) => match self.env.get(name) {
+                Some(value) => Ok(Secret::new(value.trim())),
+                None => Err(KeyError::NotSet(name.clone())),
+            },
+            KeySource::File(path) => self.from_file(path),
+        }
+    }
+
+    fn from_file(&self, path: &PathBuf) -> Result<Secret, KeyError> {
+        let mut cached = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((read_at, secret)) = cached.as_ref()
+            && read_at.elapsed() < FILE_KEY_AGE
+        {
+            return Ok(secret.clone());
+        }
+        let secret = read_key(path).map_err(|error| KeyError::File {
+            path: path.clone(),
+            reason: error.to_string(),
+        })?;
+        *cached = Some((Instant::now(), secret.clone()));
+        Ok(secret)
+    }
+}
+
+// Blocks for the time of one small read, twice a minute.
+fn read_key(path: &PathBuf) -> std::io::Result<Secret> {
+    use std::io::Read;
+    let mut text = String::new();
+    std::fs::File::open(path)?
+        .take(MAX_KEY_BYTES)
+        .read_to_string(&mut text)?;
+    if text.trim().is_empty() {
+        return Err(std::io::Error::other("it is empty"));
+    }
+    Ok(Secret::new(text.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_from_where_its_text_says() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        std::fs::write(&path, "from-file\n").unwrap();
+        let env = Env::of([("ACME_KEY", " from-env "), ("EMPTY", "")]);
+        let get = |text: &str| Key::new(KeySource::parse(text), &env).get();
+        assert_eq!(get("env:ACME_KEY").unwrap().expose(), "from-env");
+        assert_eq!(
+            get(&format!("file:{}", path.display())).unwrap().expose(),
+            "from-file"
+        );
+        assert_eq!(get("sk-literal").unwrap().expose(), "sk-literal");
+        assert_eq!(get("env:EMPTY").unwrap_err().code(), "key-not-set");
+        assert_eq!(get("file:/none").unwrap_err().code(), "key-file-unreadable");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_file_is_read_again_after_half_a_minute() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        std::fs::write(&path, "old").unwrap();
+        let key = Key::new(KeySource::File(path.clone()), &Env::of([]));
+        assert_eq!(key.get().unwrap().expose(), "old");
+        std::fs::write(&path, "new").unwrap();
+        assert_eq!(key.get().unwrap().expose(), "old");
+        tokio::time::advance(FILE_KEY_AGE).await;
+        assert_eq!(key.get().unwrap().expose(), "new");
+    }
+
+    #[test]
+    fn a_secret_does_not_print_and_can_be_taken_out_of_a_text() {
+        let secret = Secret::new("sk-very-secret");
+        let source = KeySource::Literal(secret.clone());
+        assert!(!format!("{secret:?} {source:?}").contains("very"));
+        let text = "Incorrect key: sk-very-secret.".to_owned();
+        assert_eq!(secret.redact(text), "Incorrect key: [redacted].");
+        assert_eq!(Secret::new("a").redact("a cat".to_owned()), "a cat");
+    }
+}

@@ -1,0 +1,25 @@
+//! What all calls of one model share: its places, its breaker, what it can do.
+
+use prowess_wire::WriteOptions;
+
+use crate::breaker::Breaker;
+use crate::error::CallError;
+use crate::limit::{Limiter, Permit};
+
+/// What all calls of one model share.
+#[derive(Debug)]
+pub(crate) struct Lane {
+    pub(crate) breaker: Breaker,
+    pub(crate) limiter: Option<Limiter>,
+    pub(crate) write: WriteOptions,
+}
+
+impl Lane {
+    /// Takes a place, where places are counted.
+    pub(crate) async fn enter(&self) -> Result<Option<Permit>, CallError> {
+        match &self.limiter {
+            Some(limiter) => limiter.enter().await.map(Some),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Sends a request again when that may help.
+
+use std::time::Duration;
+
+use crate::config::Retry;
+use crate::error::CallError;
+
+/// The tries of one call. A try must not have given anything to the caller yet when it
+/// fails: retries happen before the first byte only.
+#[derive(Debug)]
+pub(crate) struct Tries<'a> {
+    retry: &'a Retry,
+    made: u32,
+}
+
+impl<'a> Tries<'a> {
+    pub(crate) fn new(retry: &'a Retry) -> Self {
+        Tries { retry, made: 1 }
+    }
+
+    /// Waits before the next try after this failure; gives the failure back when it is
+    /// final.
+    pub(crate) async fn again(&mut self, error: CallError) -> Result<(), CallError> {
+        let Some(pause) = pause_before_next(self.retry, self.made, &error) else {
+            return Err(error);
+        };
+        tracing::debug!(attempt = self.made, ?pause, %error, "the call failed and is tried again");
+        tokio::time::sleep(pause).await;
+        self.made += 1;
+        Ok(())
+    }
+}
+
+/// How long to wait before the next attempt; none when there shall be none.
+fn pause_before_next(retry: &Retry, made: u32, error: &CallError) -> Option<Duration> {
+    if made >= retry.attempts || !error.is_retryable() {
+        return None;
+    }
+    if let Some(asked) = error.retry_after() {
+        return (asked <= retry.max_retry_after).then_some(asked);
+    }
+    let doubled = retry
+        .first_delay
+        .saturating_mul(2u32.saturating_pow(made - 1))
+        .min(retry.max_delay);
+    // Callers that failed together should not come back together.
+    Some(doubled.mul_f64(0.75 + 0.25 * fastrand::f64()))
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_wire::neutral::{ApiError, ErrorKind};
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn upstream(status: u16, retry_after: Option<u64>, should_retry: Option<bool>) -> CallError {
+        CallError::Upstream {
+            provider: "acme".to_owned(),
+            error: Box::new(ApiError {
+                status,
+                ..ApiError::new(ErrorKind::of_status(status), "no")
+            }),
+            retry_after: retry_after.map(Duration::from_secs),
+            should_retry,
+        }
+    }
+
+    /// Makes tries that all fail alike; says how many there were and how long it took.
+    async fn failing(error: CallError) -> (u32, f64) {
+        let retry = Retry::default();
+        let start = Instant::now();
+        let mut tries = Tries::new(&retry);
+        while tries.again(error.clone()).await.is_ok() {}
+        (tries.made, start.elapsed().as_secs_f64())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pauses_double_and_attempts_are_counted() {
+        let (made, took) = failing(upstream(500, None, None)).await;
+        assert_eq!(made, 3);
+        // 500 ms and 1 s, each shortened by at most a quarter.
+        assert!((1.125..=1.51).contains(&took), "{took}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pause_asked_for_is_kept_unless_it_is_too_long() {
+        let (made, took) = failing(upstream(429, Some(7), None)).await;
+        assert_eq!((made, took.round()), (3, 14.0));
+        assert_eq!(failing(upstream(429, Some(31), None)).await.0, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_will_not_get_better_is_not_tried_again() {
+        for error in [
+            upstream(400, None, None),
+            upstream(401, None, None),
+            upstream(409, None, None),
+            upstream(501, None, None),
+            upstream(503, None, Some(false)),
+        ] {
+            assert_eq!(failing(error.clone()).await.0, 1, "{error}");
+        }
+        assert_eq!(failing(upstream(529, None, None)).await.0, 3);
+        assert_eq!(failing(upstream(409, None, Some(true))).await.0, 3);
+    }
+}

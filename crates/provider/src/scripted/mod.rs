@@ -1,0 +1,84 @@
+//! A model that follows a script: for tests, for demonstrations, and for trying skills
+//! without a model.
+//!
+//! A script is a TOML file of steps. A request is answered by the first step whose
+//! conditions all hold:
+//!
+//! ```toml
+//! [[step]]
+//! when.user = "hello"              # the last message is the user's and holds this text
+//! text = "Hello, what shall I do?"
+//!
+//! [[step]]
+//! when.tools = ["bash"]            # these tools are offered
+//! when.turn = 1                    # the model has not spoken yet
+//! thinking = "I should look first."
+//! text = "Let me see."
+//! calls = [{ name = "bash", input = { command = "ls" } }]
+//!
+//! [[step]]
+//! when.tool_result = "report.txt"  # the last message brings a tool's result with this text
+//! text = "There it is: {{tool_result}}"
+//! pace = { chunk = 4, delay_ms = 20 }
+//! ```
+//!
+//! # Conditions (`when`)
+//!
+//! | key | holds when |
+//! |---|---|
+//! | `user` | the last message is the user's and its text contains this |
+//! | `tool_result` | the last message holds a tool's result that contains this |
+//! | `system` | the instructions contain this |
+//! | `tools` | all tools of these names are offered |
+//! | `turn` | it is the model's n-th turn of the conversation, counted from 1 |
+//! | `model` | the model is called this |
+//!
+//! A step without `when` always fits, so it stands last. `times = 2` lets a step answer
+//! twice and then never again.
+//!
+//! # Answers
+//!
+//! `thinking`, `text` and `calls` are said in this order. In texts and in the strings of
+//! a call's input, `{{user}}`, `{{tool_result}}` and `{{model}}` stand for what was sent.
+//!
+//! | key | meaning |
+//! |---|---|
+//! | `stop` | the stop reason; `tool_use` after calls, else `end_turn` |
+//! | `usage` | `{ input_tokens, output_tokens }`; else a quarter of the bytes |
+//! | `pace` | `chunk`: characters per event, `delay_ms`: the pause before each event |
+//! | `error` | `status`, `message`, `retry_after_ms`: the answer is an error; with `after = 3` the stream breaks off with it after three events |
+//! | `cut_after` | the connection is lost after this many events of the stream |
+//!
+//! ```
+//! use prowess_provider::config::{Config, Kind, ModelConfig, ProviderConfig, ScriptedOptions};
+//! use prowess_provider::{Answer, Caller, Providers};
+//! use prowess_wire::{Dialect, neutral::{Message, Request}};
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let script = r#"
+//!     [[step]]
+//!     when.user = "ping"
+//!     text = "pong, {{model}} here"
+//! "#;
+//! let kind = Kind::Scripted(ScriptedOptions::Text(script.to_owned()));
+//! let providers = Providers::new(Config {
+//!     providers: vec![ProviderConfig::new("stage", kind)],
+//!     ..Config::default()
+//! })?;
+//!
+//! let mut request = Request::new(Dialect::Messages, "stage/hero");
+//! request.messages.push(Message::user("ping?"));
+//! let route = providers.route(&request.model)?;
+//! let reply = route.call(&request, &Caller::default()).await?;
+//! let Answer::Whole(response) = reply.answer else { unreachable!() };
+//! assert_eq!(response.content[0].as_text(), Some("pong, hero here"));
+//! # Ok(()) }
+//! ```
+
+mod play;
+mod script;
+mod seen;
+
+pub(crate) use play::Playback;
+pub(crate) use script::Script;
+pub use script::ScriptError;

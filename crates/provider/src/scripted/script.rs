@@ -1,0 +1,214 @@
+//! The script file: its steps, and which one fits.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde::Deserialize;
+
+use super::seen::Seen;
+use crate::config::ScriptedOptions;
+
+/// More is no script but a mistaken path.
+const MAX_SCRIPT: u64 = 4 << 20;
+
+/// Why a script cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScriptError {
+    /// The file cannot be read.
+    #[error("the script {} cannot be read: {reason}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// It is not a script.
+    #[error("the script is not valid: {reason}")]
+    Invalid {
+        /// The parser's words, with line and column.
+        reason: String,
+    },
+}
+
+/// A script at work.
+#[derive(Debug)]
+pub(crate) struct Script {
+    steps: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    step: Vec<Step>,
+}
+
+/// A condition and an answer.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Step {
+    #[serde(default)]
+    when: When,
+    times: Option<u32>,
+    #[serde(skip)]
+    used: AtomicU32,
+    pub(super) thinking: Option<String>,
+    pub(super) text: Option<String>,
+    #[serde(default)]
+    pub(super) calls: Vec<Call>,
+    pub(super) stop: Option<String>,
+    pub(super) usage: Option<Tokens>,
+    #[serde(default)]
+    pub(super) pace: Pace,
+    pub(super) error: Option<Failure>,
+    pub(super) cut_after: Option<usize>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct When {
+    user: Option<String>,
+    tool_result: Option<String>,
+    system: Option<String>,
+    model: Option<String>,
+    turn: Option<usize>,
+    #[serde(default)]
+    tools: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Call {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) input: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tokens {
+    pub(super) input_tokens: u64,
+    pub(super) output_tokens: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pace {
+    /// Characters per event; 0 for all at once.
+    #[serde(default)]
+    pub(super) chunk: usize,
+    #[serde(default)]
+    pub(super) delay_ms: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Failure {
+    pub(super) status: u16,
+    pub(super) message: String,
+    pub(super) retry_after_ms: Option<u64>,
+    /// Events of the stream that come before it.
+    pub(super) after: Option<usize>,
+}
+
+impl Script {
+    pub(crate) fn load(options: &ScriptedOptions) -> Result<Self, ScriptError> {
+        match options {
+            ScriptedOptions::Text(text) => Script::parse(text),
+            ScriptedOptions::File(path) => Script::parse(&read(path)?),
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Result<Self, ScriptError> {
+        let file: File = toml::from_str(text).map_err(|error| ScriptError::Invalid {
+            reason: error.to_string(),
+        })?;
+        match file.step.iter().position(Step::says_nothing) {
+            Some(at) => Err(ScriptError::Invalid {
+                reason: format!(
+                    "step {} says nothing; give it text, calls, thinking or an error",
+                    at + 1
+                ),
+            }),
+            None => Ok(Script { steps: file.step }),
+        }
+    }
+
+    /// The first step that fits; it counts as used.
+    pub(super) fn step(&self, seen: &Seen<'_>) -> Option<&Step> {
+        self.steps
+            .iter()
+            .find(|step| step.when.holds(seen) && step.take())
+    }
+}
+
+fn read(path: &Path) -> Result<String, ScriptError> {
+    let mut text = String::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_SCRIPT).read_to_string(&mut text))
+        .map_err(|error| ScriptError::File {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
+    Ok(text)
+}
+
+impl Step {
+    fn says_nothing(&self) -> bool {
+        self.text.is_none()
+            && self.thinking.is_none()
+            && self.calls.is_empty()
+            && self.error.is_none()
+            && self.cut_after.is_none()
+    }
+
+    /// Takes one of the times the step may answer.
+    fn take(&self) -> bool {
+        let Some(times) = self.times else {
+            return true;
+        };
+        let taken = self
+            .used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                (used < times).then_some(used + 1)
+            });
+        taken.is_ok()
+    }
+}
+
+impl When {
+    fn holds(&self, seen: &Seen<'_>) -> bool {
+        let contains = |text: &str, part: &Option<String>| {
+            part.as_ref().is_none_or(|part| text.contains(part))
+        };
+        (self.user.is_none() || contains(&seen.user, &self.user))
+            && contains(&seen.tool_result, &self.tool_result)
+            && contains(&seen.system, &self.system)
+            && self.turn.is_none_or(|turn| turn == seen.turn)
+            && self.model.as_ref().is_none_or(|model| model == seen.model)
+            && self.tools.iter().all(|tool| seen.offers(tool))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_in_a_script_is_named_with_its_line() {
+        let error = Script::parse("[[step]]\ntext = 'a'\n[step.when]\nusr = 'b'\n").unwrap_err();
+        insta::assert_snapshot!(error, @r"
+        the script is not valid: TOML parse error at line 4, column 1
+          |
+        4 | usr = 'b'
+          | ^^^
+        unknown field `usr`, expected one of `user`, `tool_result`, `system`, `model`, `turn`, `tools`
+        ");
+        let error = Script::parse("[[step]]\nwhen.turn = 1\n").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the script is not valid: step 1 says nothing; give it text, calls, thinking or an error"
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! What a script can see of a request.
+
+use prowess_wire::neutral::{Block, Content, Request, Role};
+
+/// What a script can see of a request.
+#[derive(Debug)]
+pub(super) struct Seen<'a> {
+    pub(super) model: &'a str,
+    /// The text of the last message, when it is the user's.
+    pub(super) user: String,
+    /// The text of the tools' results in the last message.
+    pub(super) tool_result: String,
+    pub(super) system: String,
+    /// Which turn of the model it will be.
+    pub(super) turn: usize,
+    tools: Vec<&'a str>,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn of(request: &'a Request, model: &'a str) -> Self {
+        let last = request
+            .messages
+            .last()
+            .filter(|message| message.role == Role::User)
+            .map_or(&[][..], |message| &message.content);
+        let spoken = request
+            .messages
+            .iter()
+            .filter(|message| message.role == Role::Assistant);
+        Seen {
+            model,
+            user: texts(last),
+            tool_result: results(last),
+            system: texts(&request.system),
+            turn: spoken.count() + 1,
+            tools: request
+                .tools
+                .iter()
+                .map(|tool| tool.name.as_str())
+                .collect(),
+        }
+    }
+
+    pub(super) fn offers(&self, tool: &str) -> bool {
+        self.tools.contains(&tool)
+    }
+
+    /// A text of the script with what was sent put in.
+    pub(super) fn fill(&self, text: &str) -> String {
+        // One pass: what is put in is not looked at again.
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("{{") {
+            out.push_str(before);
+            let filled = after
+                .split_once("}}")
+                .and_then(|(name, tail)| Some((self.named(name.trim())?, tail)));
+            rest = match filled {
+                Some((value, tail)) => {
+                    out.push_str(value);
+                    tail
+                }
+                None => {
+                    out.push_str("{{");
+                    after
+                }
+            };
+        }
+        out.push_str(rest);
+        out
+    }
+
+    fn named(&self, name: &str) -> Option<&str> {
+        match name {
+            "user" => Some(&self.user),
+            "tool_result" => Some(&self.tool_result),
+            "model" => Some(self.model),
+            _ => None,
+        }
+    }
+
+    /// How many tokens it may be: a quarter of the bytes.
+    pub(super) fn tokens(request: &Request) -> u64 {
+        let messages = request.messages.iter().map(|message| &message.content);
+        let blocks = messages.chain(std::iter::once(&request.system)).flatten();
+        quarter(blocks.map(size).sum())
+    }
+}
+
+/// A quarter, rounded up.
+pub(super) fn quarter(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(4)
+}
+
+fn size(block: &Block) -> usize {
+    match &block.content {
+        Content::Text(text) => text.len(),
+        Content::ToolResult { content, .. } => content.iter().map(size).sum(),
+        Content::ToolUse { name, input, .. } => name.len() + input.to_string().len(),
+        Content::Thinking { thinking, .. } => thinking.len(),
+        _ => 0,
+    }
+}
+
+fn texts(blocks: &[Block]) -> String {
+    let texts: Vec<&str> = blocks.iter().filter_map(Block::as_text).collect();
+    texts.join("\n")
+}
+
+fn results(blocks: &[Block]) -> String {
+    let results = blocks.iter().filter_map(|block| match &block.content {
+        Content::ToolResult { content, .. } => Some(texts(content)),
+        _ => None,
+    });
+    results.collect::<Vec<_>>().join("\n")
+}

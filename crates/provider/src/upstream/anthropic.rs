@@ -1,0 +1,66 @@
+//! Anthropic's own API.
+
+use http::{HeaderMap, HeaderValue};
+use reqwest::Url;
+
+use super::{Job, Task, below, get, post};
+use crate::http::headers;
+use crate::key::{KeyError, Secret};
+
+const VERSION: &str = "anthropic-version";
+/// From this version on the SDKs send keys as bearer tokens, and the API refuses
+/// sampling parameters.
+const LATER: &str = "2026-10-21";
+/// Tokens of a subscription are bearer tokens under every version.
+const OAUTH_PREFIX: &str = "sk-ant-oat";
+
+#[derive(Debug)]
+pub(crate) struct Anthropic {
+    pub(crate) base: Url,
+    pub(crate) version: HeaderValue,
+}
+
+impl Anthropic {
+    pub(crate) fn refuses_sampling(&self) -> bool {
+        self.version.as_bytes() >= LATER.as_bytes()
+    }
+
+    pub(crate) fn request(
+        &self,
+        job: Job<'_>,
+        key: Option<&Secret>,
+    ) -> Result<reqwest::Request, KeyError> {
+        let path: &[&str] = match job.task {
+            Task::Generate => &["v1", "messages"],
+            Task::CountTokens => &["v1", "messages", "count_tokens"],
+        };
+        let url = below(&self.base, path.iter().copied());
+        Ok(post(url, self.headers(job.headers, key)?, job.body))
+    }
+
+    pub(crate) fn list_request(
+        &self,
+        headers: HeaderMap,
+        key: Option<&Secret>,
+    ) -> Result<reqwest::Request, KeyError> {
+        let mut url = below(&self.base, ["v1", "models"]);
+        url.set_query(Some("limit=1000"));
+        Ok(get(url, self.headers(headers, key)?))
+    }
+
+    fn headers(&self, mut headers: HeaderMap, key: Option<&Secret>) -> Result<HeaderMap, KeyError> {
+        let version = headers
+            .entry(VERSION)
+            .or_insert_with(|| self.version.clone())
+            .as_bytes();
+        let dated_late = version >= LATER.as_bytes();
+        match key {
+            Some(key) if dated_late || key.expose().starts_with(OAUTH_PREFIX) => {
+                headers::set_bearer(&mut headers, key)?;
+            }
+            Some(key) => headers::set_key(&mut headers, "x-api-key", key)?,
+            None => {}
+        }
+        Ok(headers)
+    }
+}

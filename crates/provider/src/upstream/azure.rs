@@ -1,0 +1,72 @@
+//! OpenAI's models on Azure: other paths, another header for the key.
+
+use http::HeaderMap;
+use prowess_wire::Dialect;
+use reqwest::Url;
+
+use super::{Job, below, get, openai, post};
+use crate::http::headers;
+use crate::key::{KeyError, Secret};
+
+#[derive(Debug)]
+pub(crate) struct Azure {
+    pub(crate) base: Url,
+    /// The version of the classic paths; none for the paths under `/openai/v1`.
+    pub(crate) api_version: Option<String>,
+    /// Whether the key is an Entra ID token.
+    pub(crate) bearer: bool,
+}
+
+impl Azure {
+    pub(crate) fn request(
+        &self,
+        job: Job<'_>,
+        key: Option<&Secret>,
+    ) -> Result<reqwest::Request, KeyError> {
+        let operation = openai::path(job.dialect, job.task);
+        let url = match &self.api_version {
+            None => self.v1(operation),
+            // Of the classic paths only the older ones name the deployment.
+            Some(version) if job.dialect == Dialect::Chat => {
+                let head = ["openai", "deployments", job.model];
+                self.classic(&[&head, operation].concat(), version)
+            }
+            Some(version) => self.classic(&[&["openai"], operation].concat(), version),
+        };
+        Ok(post(url, self.headers(job.headers, key)?, job.body))
+    }
+
+    pub(crate) fn list_request(
+        &self,
+        headers: HeaderMap,
+        key: Option<&Secret>,
+    ) -> Result<reqwest::Request, KeyError> {
+        let url = match &self.api_version {
+            None => self.v1(&["models"]),
+            Some(version) => self.classic(&["openai", "models"], version),
+        };
+        Ok(get(url, self.headers(headers, key)?))
+    }
+
+    fn v1(&self, operation: &[&str]) -> Url {
+        below(
+            &self.base,
+            ["openai", "v1"].iter().chain(operation).copied(),
+        )
+    }
+
+    fn classic(&self, path: &[&str], version: &str) -> Url {
+        let mut url = below(&self.base, path.iter().copied());
+        url.query_pairs_mut().append_pair("api-version", version);
+        url
+    }
+
+    fn headers(&self, mut headers: HeaderMap, key: Option<&Secret>) -> Result<HeaderMap, KeyError> {
+        match key {
+            Some(key) if self.bearer => headers::set_bearer(&mut headers, key)?,
+            Some(key) => headers::set_key(&mut headers, "api-key", key)?,
+            None => {}
+        }
+        Ok(headers)
+    }
+}

@@ -1,0 +1,74 @@
+//! AWS Bedrock: InvokeModel with Anthropic's body, and Converse.
+
+use prowess_wire::raw::RawObject;
+use prowess_wire::tweaks::{Host, hosted_body};
+use prowess_wire::{Dialect, ReadContext, StreamReader};
+use reqwest::Url;
+
+use super::sigv4::Signer;
+use super::{Job, below, post, take_betas};
+use crate::config::BedrockApi;
+use crate::http::headers;
+use crate::key::{KeyError, Secret};
+
+#[derive(Debug)]
+pub(crate) struct Bedrock {
+    pub(crate) base: Url,
+    pub(crate) api: BedrockApi,
+    pub(crate) anthropic_version: String,
+    /// Signs requests when there is no bearer token.
+    pub(crate) signer: Signer,
+}
+
+impl Bedrock {
+    pub(crate) fn dialect(&self, model: &str) -> Dialect {
+        match self.api {
+            BedrockApi::Invoke => Dialect::Messages,
+            BedrockApi::Converse => Dialect::Converse,
+            // `anthropic.claude-…`, `eu.anthropic.claude-…`, and the ARNs of both.
+            BedrockApi::Auto if model.contains("anthropic.") => Dialect::Messages,
+            BedrockApi::Auto => Dialect::Converse,
+        }
+    }
+
+    pub(crate) fn request(
+        &self,
+        mut job: Job<'_>,
+        key: Option<&Secret>,
+    ) -> Result<reqwest::Request, KeyError> {
+        let betas = take_betas(&mut job.headers);
+        // Its streams are no server-sent events.
+        job.headers.remove(http::header::ACCEPT);
+        let (operation, body) = match (job.dialect, job.stream) {
+            (Dialect::Messages, false) => ("invoke", self.invoke_body(&job, &betas)),
+            (Dialect::Messages, true) => (
+                "invoke-with-response-stream",
+                self.invoke_body(&job, &betas),
+            ),
+            (_, false) => ("converse", job.body),
+            (_, true) => ("converse-stream", job.body),
+        };
+        let url = below(&self.base, ["model", job.model, operation]);
+        match key {
+            Some(key) => headers::set_bearer(&mut job.headers, key)?,
+            None => self.signer.sign(&url, &mut job.headers, &body)?,
+        }
+        Ok(post(url, job.headers, body))
+    }
+
+    pub(crate) fn reader(dialect: Dialect, context: ReadContext) -> StreamReader {
+        match dialect {
+            Dialect::Messages => StreamReader::bedrock_invoke(context),
+            other => StreamReader::new(other, context),
+        }
+    }
+
+    fn invoke_body(&self, job: &Job<'_>, betas: &[String]) -> bytes::Bytes {
+        let betas: Vec<&str> = betas.iter().map(String::as_str).collect();
+        match RawObject::parse(&job.body) {
+            Ok(raw) => hosted_body(&raw, Host::Bedrock, &self.anthropic_version, &betas).into(),
+            // Not an object, so nothing of ours: the upstream will say so.
+            Err(_) => job.body.clone(),
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! From a provider's configuration to its address, checked.
+
+use http::HeaderValue;
+use prowess_wire::tweaks::Host;
+use reqwest::Url;
+
+use super::openai::OPENAI_HOST;
+use super::sigv4::Signer;
+use super::{Anthropic, Azure, Bedrock, Gemini, OpenAi, Upstream, Vertex};
+use crate::config::{
+    AnthropicOptions, AwsKeys, AzureOptions, BedrockOptions, ConfigError, Kind, OpenAiOptions,
+    ProviderConfig, VertexOptions,
+};
+use crate::env::Env;
+use crate::key::{Key, KeySource};
+
+/// A provider's configuration under check.
+struct Checked<'a> {
+    config: &'a ProviderConfig,
+    env: &'a Env,
+}
+
+impl Upstream {
+    /// Builds what a configuration describes; none for a kind that has no address.
+    pub(crate) fn build(
+        config: &ProviderConfig,
+        env: &Env,
+    ) -> Result<Option<Upstream>, ConfigError> {
+        let checked = Checked { config, env };
+        Ok(Some(match &config.kind {
+            Kind::Anthropic(options) => Upstream::Anthropic(checked.anthropic(options)?),
+            Kind::OpenAi(options) => Upstream::OpenAi(checked.openai(options)?),
+            Kind::Azure(options) => Upstream::Azure(checked.azure(options)?),
+            Kind::Bedrock(options) => Upstream::Bedrock(Box::new(checked.bedrock(options)?)),
+            Kind::Vertex(options) => Upstream::Vertex(checked.vertex(options)?),
+            Kind::Gemini(options) => Upstream::Gemini(Gemini {
+                base: checked.base_or("https://generativelanguage.googleapis.com")?,
+                api_version: options.api_version.clone(),
+            }),
+            Kind::Scripted(_) => return Ok(None),
+        }))
+    }
+}
+
+impl Checked<'_> {
+    fn anthropic(&self, options: &AnthropicOptions) -> Result<Anthropic, ConfigError> {
+        let mut base = self.base_or("https://api.anthropic.com")?;
+        // Every other base has the version in it, so people write it here too.
+        let path = base.path().trim_end_matches('/').to_owned();
+        if let Some(path) = path.strip_suffix("/v1") {
+            base.set_path(path);
+        }
+        let version =
+            HeaderValue::from_str(&options.version).map_err(|_| ConfigError::BadHeader {
+                entry: self.entry("version"),
+                why: "it cannot be sent in a header".to_owned(),
+            })?;
+        Ok(Anthropic { base, version })
+    }
+
+    fn openai(&self, options: &OpenAiOptions) -> Result<OpenAi, ConfigError> {
+        let base = self.base_or("https://api.openai.com/v1")?;
+        let is_openai = base.host_str() == Some(OPENAI_HOST);
+        Ok(OpenAi {
+            responses: options.responses.unwrap_or(is_openai),
+            base,
+        })
+    }
+
+    fn azure(&self, options: &AzureOptions) -> Result<Azure, ConfigError> {
+        let given = self.env.first(&["AZURE_API_BASE", "AZURE_OPENAI_ENDPOINT"]);
+        let base = match (&self.config.base_url, given) {
+            (Some(base), _) => self.url(base)?,
+            (None, Some(base)) => self.url(&base)?,
+            (None, None) => {
+                return Err(self.missing("base_url", "write base_url or set AZURE_API_BASE"));
+            }
+        };
+        Ok(Azure {
+            base,
+            api_version: options.api_version.clone(),
+            bearer: options.bearer,
+        })
+    }
+
+    fn bedrock(&self, options: &BedrockOptions) -> Result<Bedrock, ConfigError> {
+        let region = options.region.clone();
+        let region = region.or_else(|| self.env.first(&["AWS_REGION", "AWS_DEFAULT_REGION"]));
+        let region =
+            region.ok_or_else(|| self.missing("region", "write region or set AWS_REGION"))?;
+        Ok(Bedrock {
+            base: self.base_or(&format!("https://bedrock-runtime.{region}.amazonaws.com"))?,
+            api: options.api,
+            anthropic_version: version_or(&options.anthropic_version, Host::Bedrock),
+            signer: self.signer(region, options.keys.as_ref()),
+        })
+    }
+
+    fn signer(&self, region: String, keys: Option<&AwsKeys>) -> Signer {
+        let variable = |name: &str| KeySource::Env(name.to_owned());
+        let usual = || AwsKeys {
+            access_key_id: variable("AWS_ACCESS_KEY_ID"),
+            secret_access_key: variable("AWS_SECRET_ACCESS_KEY"),
+            session_token: self
+                .env
+                .get("AWS_SESSION_TOKEN")
+                .map(|_| variable("AWS_SESSION_TOKEN")),
+        };
+        let keys = keys.cloned().unwrap_or_else(usual);
+        let key = |source| Key::new(source, self.env);
+        Signer {
+            region,
+            access_key_id: key(keys.access_key_id),
+            secret_access_key: key(keys.secret_access_key),
+            session_token: keys.session_token.map(key),
+        }
+    }
+
+    fn vertex(&self, options: &VertexOptions) -> Result<Vertex, ConfigError> {
+        let project = options.project.clone();
+        let project = project.or_else(|| {
+            self.env
+                .first(&["VERTEXAI_PROJECT", "GOOGLE_CLOUD_PROJECT"])
+        });
+        let project = project
+            .ok_or_else(|| self.missing("project", "write project or set VERTEXAI_PROJECT"))?;
+        let location = options.location.clone();
+        let location = location.or_else(|| {
+            self.env
+                .first(&["VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"])
+        });
+        let location = location.unwrap_or_else(|| "global".to_owned());
+        let host = match location.as_str() {
+            "global" => "https://aiplatform.googleapis.com".to_owned(),
+            region => format!("https://{region}-aiplatform.googleapis.com"),
+        };
+        Ok(Vertex {
+            base: self.base_or(&host)?,
+            project,
+            location,
+            anthropic_version: version_or(&options.anthropic_version, Host::Vertex),
+        })
+    }
+
+    fn base_or(&self, usual: &str) -> Result<Url, ConfigError> {
+        self.url(self.config.base_url.as_deref().unwrap_or(usual))
+    }
+
+    fn url(&self, text: &str) -> Result<Url, ConfigError> {
+        let bad = |why: String| ConfigError::BadUrl {
+            entry: self.entry("base_url"),
+            why,
+        };
+        let url = Url::parse(text.trim())
+            .map_err(|error| bad(format!("{text:?} is not a URL: {error}")))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(bad(format!("{text:?} must begin with http:// or https://")));
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(bad(
+                "it holds a user name or password; use api_key or headers".to_owned(),
+            ));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(bad(format!("{text:?} may have no query and no fragment")));
+        }
+        Ok(url)
+    }
+
+    fn missing(&self, what: &'static str, remedy: &str) -> ConfigError {
+        ConfigError::Missing {
+            entry: self.entry(what),
+            what,
+            remedy: remedy.to_owned(),
+        }
+    }
+
+    fn entry(&self, field: &str) -> String {
+        format!("providers.{}.{field}", self.config.name)
+    }
+}
+
+fn version_or(given: &Option<String>, host: Host) -> String {
+    given
+        .clone()
+        .unwrap_or_else(|| host.classic_version().to_owned())
+}

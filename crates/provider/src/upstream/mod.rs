@@ -1,0 +1,187 @@
+//! How each kind of provider is addressed: path, headers, auth, body, and the dialect
+//! it speaks. One file per kind. Builds requests; sends none.
+
+mod anthropic;
+mod azure;
+mod bedrock;
+mod build;
+mod gemini;
+mod openai;
+mod sigv4;
+mod vertex;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use prowess_wire::{Client, Dialect, ReadContext, StreamReader, WriteOptions};
+use reqwest::Url;
+
+pub(crate) use self::anthropic::Anthropic;
+pub(crate) use self::azure::Azure;
+pub(crate) use self::bedrock::Bedrock;
+pub(crate) use self::gemini::Gemini;
+pub(crate) use self::openai::OpenAi;
+pub(crate) use self::vertex::Vertex;
+use crate::key::{KeyError, Secret};
+
+/// What is asked of a model's server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Task {
+    /// An answer.
+    Generate,
+    /// How many tokens a request has.
+    CountTokens,
+}
+
+/// A request, before it is addressed to an upstream.
+#[derive(Debug)]
+pub(crate) struct Job<'a> {
+    pub(crate) task: Task,
+    pub(crate) dialect: Dialect,
+    pub(crate) model: &'a str,
+    pub(crate) stream: bool,
+    /// The body in the dialect, with the upstream's name of the model in it.
+    pub(crate) body: Bytes,
+    /// Headers to start from: the caller's, or ours.
+    pub(crate) headers: HeaderMap,
+}
+
+/// A kind of provider at an address.
+#[derive(Debug)]
+pub(crate) enum Upstream {
+    Anthropic(Anthropic),
+    OpenAi(OpenAi),
+    Azure(Azure),
+    Bedrock(Box<Bedrock>),
+    Vertex(Vertex),
+    Gemini(Gemini),
+}
+
+impl Upstream {
+    /// Whether it takes a client's bytes as they are, and answers in kind.
+    pub(crate) fn speaks(&self, client: Client, task: Task, model: &str) -> bool {
+        match self {
+            Upstream::Anthropic(_) => client == Client::Messages,
+            Upstream::OpenAi(openai) => openai.speaks(client, task),
+            Upstream::Azure(_) => openai::speaks(client, task),
+            Upstream::Vertex(vertex) => vertex.speaks(client, model),
+            // Bedrock frames Anthropic's events its own way; no client speaks Gemini.
+            Upstream::Bedrock(_) | Upstream::Gemini(_) => false,
+        }
+    }
+
+    /// The dialect in which a model is called, on behalf of a client of this dialect.
+    pub(crate) fn dialect(&self, model: &str, origin: Dialect) -> Dialect {
+        match self {
+            Upstream::Anthropic(_) => Dialect::Messages,
+            Upstream::OpenAi(openai) if !openai.responses => Dialect::Chat,
+            // What a client said in Responses is lost least in Responses.
+            Upstream::OpenAi(_) | Upstream::Azure(_) if origin == Dialect::Responses => origin,
+            Upstream::OpenAi(_) | Upstream::Azure(_) => Dialect::Chat,
+            Upstream::Bedrock(bedrock) => bedrock.dialect(model),
+            Upstream::Vertex(vertex) => vertex.dialect(model),
+            Upstream::Gemini(_) => Dialect::Gemini,
+        }
+    }
+
+    /// Whether it cannot be called without a key. Bedrock can: by signature.
+    pub(crate) fn needs_key(&self) -> bool {
+        match self {
+            Upstream::OpenAi(openai) => openai.is_openai(),
+            Upstream::Bedrock(_) => false,
+            _ => true,
+        }
+    }
+
+    /// What its models can do, unless an entry says otherwise.
+    pub(crate) fn write_options(&self) -> WriteOptions {
+        let usual = WriteOptions::default();
+        match self {
+            Upstream::Anthropic(anthropic) => WriteOptions {
+                sampling: !anthropic.refuses_sampling(),
+                ..usual
+            },
+            // Compatible servers know the old name of the limit; some only that.
+            Upstream::OpenAi(openai) => WriteOptions {
+                legacy_max_tokens: !openai.is_openai(),
+                ..usual
+            },
+            _ => usual,
+        }
+    }
+
+    /// The request as it goes over the wire.
+    pub(crate) fn request(
+        &self,
+        job: Job<'_>,
+        key: Option<&Secret>,
+    ) -> Result<reqwest::Request, KeyError> {
+        match self {
+            Upstream::Anthropic(anthropic) => anthropic.request(job, key),
+            Upstream::OpenAi(openai) => openai.request(job, key),
+            Upstream::Azure(azure) => azure.request(job, key),
+            Upstream::Bedrock(bedrock) => bedrock.request(job, key),
+            Upstream::Vertex(vertex) => vertex.request(job, key),
+            Upstream::Gemini(gemini) => gemini.request(job, key),
+        }
+    }
+
+    /// The request for the list of its models, where it has one.
+    pub(crate) fn list_request(
+        &self,
+        headers: HeaderMap,
+        key: Option<&Secret>,
+    ) -> Option<Result<reqwest::Request, KeyError>> {
+        match self {
+            Upstream::Anthropic(anthropic) => Some(anthropic.list_request(headers, key)),
+            Upstream::OpenAi(openai) => Some(openai.list_request(headers, key)),
+            Upstream::Azure(azure) => Some(azure.list_request(headers, key)),
+            Upstream::Gemini(gemini) => Some(gemini.list_request(headers, key)),
+            Upstream::Bedrock(_) | Upstream::Vertex(_) => None,
+        }
+    }
+
+    /// A reader of its streams.
+    pub(crate) fn reader(&self, dialect: Dialect, context: ReadContext) -> StreamReader {
+        match self {
+            Upstream::Bedrock(_) => Bedrock::reader(dialect, context),
+            _ => StreamReader::new(dialect, context),
+        }
+    }
+}
+
+/// Takes Anthropic's headers out for a host that wants the betas elsewhere.
+fn take_betas(headers: &mut HeaderMap) -> Vec<String> {
+    headers.remove("anthropic-version");
+    let betas = headers.get_all("anthropic-beta").iter();
+    let betas = betas
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|list| list.split(','))
+        .map(|beta| beta.trim().to_owned())
+        .filter(|beta| !beta.is_empty())
+        .collect();
+    headers.remove("anthropic-beta");
+    betas
+}
+
+/// An address below the base. Segments are encoded as needed; the check of the
+/// configuration made sure that the base has segments.
+fn below<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
+    let mut url = base.clone();
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty().extend(segments);
+    }
+    url
+}
+
+fn post(url: Url, headers: HeaderMap, body: Bytes) -> reqwest::Request {
+    let mut request = get(url, headers);
+    *request.method_mut() = Method::POST;
+    *request.body_mut() = Some(body.into());
+    request
+}
+
+fn get(url: Url, headers: HeaderMap) -> reqwest::Request {
+    let mut request = reqwest::Request::new(Method::GET, url);
+    *request.headers_mut() = headers;
+    request
+}

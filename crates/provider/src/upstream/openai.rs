@@ -1,0 +1,72 @@
+//! OpenAI's API and the many servers compatible with it.
+
+use http::HeaderMap;
+use prowess_wire::{Client, Dialect};
+use reqwest::Url;
+
+use super::{Job, Task, below, get, post};
+use crate::http::headers;
+use crate::key::{KeyError, Secret};
+
+pub(crate) const OPENAI_HOST: &str = "api.openai.com";
+
+#[derive(Debug)]
+pub(crate) struct OpenAi {
+    pub(crate) base: Url,
+    /// Whether it has `/responses`.
+    pub(crate) responses: bool,
+}
+
+impl OpenAi {
+    /// Whether this is OpenAI itself.
+    pub(crate) fn is_openai(&self) -> bool {
+        self.base.host_str() == Some(OPENAI_HOST)
+    }
+
+    pub(crate) fn speaks(&self, client: Client, task: Task) -> bool {
+        speaks(client, task) && (self.responses || client == Client::Chat)
+    }
+
+    pub(crate) fn request(
+        &self,
+        job: Job<'_>,
+        key: Option<&Secret>,
+    ) -> Result<reqwest::Request, KeyError> {
+        let url = below(&self.base, path(job.dialect, job.task).iter().copied());
+        Ok(post(url, with_key(job.headers, key)?, job.body))
+    }
+
+    pub(crate) fn list_request(
+        &self,
+        headers: HeaderMap,
+        key: Option<&Secret>,
+    ) -> Result<reqwest::Request, KeyError> {
+        let url = below(&self.base, ["models"]);
+        Ok(get(url, with_key(headers, key)?))
+    }
+}
+
+/// What a server with all of OpenAI's paths speaks.
+pub(super) fn speaks(client: Client, task: Task) -> bool {
+    match client {
+        Client::Messages => false,
+        Client::Chat => task == Task::Generate,
+        Client::Responses => true,
+    }
+}
+
+/// Where a dialect is spoken.
+pub(super) fn path(dialect: Dialect, task: Task) -> &'static [&'static str] {
+    match (dialect, task) {
+        (Dialect::Responses, Task::Generate) => &["responses"],
+        (Dialect::Responses, Task::CountTokens) => &["responses", "input_tokens"],
+        _ => &["chat", "completions"],
+    }
+}
+
+fn with_key(mut headers: HeaderMap, key: Option<&Secret>) -> Result<HeaderMap, KeyError> {
+    if let Some(key) = key {
+        headers::set_bearer(&mut headers, key)?;
+    }
+    Ok(headers)
+}

@@ -1,0 +1,292 @@
+//! A neutral request gets a neutral answer, whatever happens on the way.
+
+mod common;
+
+use std::time::Duration;
+
+use common::*;
+use prowess_provider::CallError;
+use prowess_provider::config::{Breaker, Config, Limit, ModelConfig};
+use prowess_provider::{Env, Providers};
+use prowess_testkit::upstream::{Answer, Upstream};
+use prowess_wire::neutral::{ErrorKind, StreamEvent};
+
+#[tokio::test]
+async fn a_whole_answer_is_read_from_another_dialect() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::json(200, CHAT_ANSWER));
+    let reply = call(&route_to(openai(upstream.url())), &hello(false)).await;
+    let response = whole(reply.unwrap());
+    assert_eq!(response.content[0].as_text(), Some("Hi"));
+    assert_eq!(response.usage.output_tokens, 1);
+    insta::assert_snapshot!(upstream.next_request().await.render(), @r#"
+    POST /v1/chat/completions
+    accept: application/json
+    accept-encoding: identity
+    content-type: application/json
+    user-agent: prowess/0.1.0
+    authorization: Bearer sk-test-0123456789
+    content-length: 76
+
+    {"model":"m1","messages":[{"role":"user","content":"Hello"}],"max_tokens":5}
+    "#);
+}
+
+#[tokio::test]
+async fn a_stream_is_read_from_another_dialect() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::sse(CHAT_STREAM).in_pieces(5));
+    let reply = call(&route_to(openai(upstream.url())), &hello(true)).await;
+    let events = rest(stream(reply.unwrap())).await;
+    assert_eq!(told(&events), ("Hi".to_owned(), None));
+    assert_eq!(events.last(), Some(&StreamEvent::MessageStop));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_stream_is_told_as_a_stream() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::json(200, MESSAGES_ANSWER));
+    let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
+    let events = rest(stream(reply.unwrap())).await;
+    assert_eq!(told(&events), ("Hi".to_owned(), None));
+    assert_eq!(events.last(), Some(&StreamEvent::MessageStop));
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_after_a_stream() {
+    let upstream = Upstream::start().await;
+    upstream.answer_always(Answer::sse(MESSAGES_STREAM));
+    let route = route_to(anthropic(upstream.url()));
+    for _ in 0..5 {
+        let reply = call(&route, &hello(true)).await.unwrap();
+        assert_eq!(told(&rest(stream(reply)).await).1, None);
+    }
+    assert_eq!(upstream.connections(), 1);
+}
+
+#[tokio::test]
+async fn calls_at_once_do_not_share_a_connection() {
+    let upstream = Upstream::start().await;
+    let head = MESSAGES_STREAM.split("\n\n").next().unwrap();
+    upstream.answer_always(Answer::sse(&format!("{head}\n\n")).hang());
+    let route = route_to(anthropic(upstream.url()));
+    let mut open = Vec::new();
+    for _ in 0..150 {
+        open.push(stream(call(&route, &hello(true)).await.unwrap()));
+    }
+    assert_eq!(upstream.connections(), 150);
+}
+
+#[tokio::test]
+async fn an_upstreams_error_keeps_status_type_and_message() {
+    let upstream = Upstream::start().await;
+    upstream.answer(
+        Answer::json(
+            404,
+            r#"{"type":"error","error":{"type":"not_found_error","message":"model: m1"}}"#,
+        )
+        .header("request-id", "req_7"),
+    );
+    let error = call(&route_to(anthropic(upstream.url())), &hello(false)).await;
+    let error = error.unwrap_err().to_api_error();
+    assert_eq!((error.status, error.kind), (404, ErrorKind::NotFound));
+    assert_eq!(error.message, "model: m1");
+    assert_eq!(error.request_id.as_deref(), Some("req_7"));
+}
+
+#[tokio::test]
+async fn a_stream_that_fails_with_its_first_event_is_tried_again() {
+    let upstream = Upstream::start().await;
+    let overloaded = "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"full\"}}\n\n";
+    upstream
+        .answer(Answer::sse(overloaded))
+        .answer(Answer::sse(MESSAGES_STREAM));
+    let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
+    assert_eq!(
+        told(&rest(stream(reply.unwrap())).await),
+        ("Hi".to_owned(), None)
+    );
+    assert_eq!(upstream.requests().await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_error_in_mid_stream_is_the_last_event_and_is_not_tried_again() {
+    let upstream = Upstream::start().await;
+    let start: String = MESSAGES_STREAM.split_inclusive("\n\n").take(3).collect();
+    let overloaded = format!(
+        "{start}event: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"overloaded_error\",\"message\":\"full {KEY}\"}}}}\n\n"
+    );
+    upstream.answer(Answer::sse(&overloaded));
+    let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
+    let (text, error) = told(&rest(stream(reply.unwrap())).await);
+    let error = error.unwrap();
+    assert_eq!(text, "Hi");
+    assert_eq!((error.status, error.kind), (529, ErrorKind::Overloaded));
+    assert_eq!(error.message, "full [redacted]");
+    assert_eq!(upstream.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_stream_cut_anywhere_ends_with_an_error() {
+    for size in [
+        0,
+        1,
+        40,
+        MESSAGES_STREAM.len() / 2,
+        MESSAGES_STREAM.len() - 30,
+    ] {
+        let upstream = Upstream::start().await;
+        upstream.answer_always(Answer::sse(&MESSAGES_STREAM[..size]).cut());
+        let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
+        let error = match reply {
+            Ok(reply) => told(&rest(stream(reply)).await).1.unwrap(),
+            Err(error) => error.to_api_error(),
+        };
+        assert_eq!(error.status, 502, "{size}");
+        assert_eq!(error.code.as_deref(), Some("upstream-stream-cut"), "{size}");
+    }
+}
+
+#[tokio::test]
+async fn malformed_answers_are_errors_of_the_upstream() {
+    for (answer, code) in [
+        (Answer::json(200, "{\"id\":"), "upstream-bad-answer"),
+        (Answer::json(200, "[]"), "upstream-bad-answer"),
+        (
+            Answer::bytes(200, "text/html", "<html>"),
+            "upstream-bad-answer",
+        ),
+    ] {
+        let upstream = Upstream::start().await;
+        upstream.answer(answer);
+        let error = call(&route_to(anthropic(upstream.url())), &hello(false)).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.code(), code);
+        assert_eq!(error.to_api_error().status, 502);
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::json(307, "").header("location", "http://127.0.0.1:1/"));
+    let error = call(&route_to(anthropic(upstream.url())), &hello(false)).await;
+    assert_eq!(error.unwrap_err().to_api_error().status, 307);
+    assert_eq!(upstream.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_upstream_that_does_not_begin_to_answer_is_given_up_and_left() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::never());
+    let mut config = anthropic(upstream.url());
+    config.policies.timeouts.answer = Duration::from_millis(20);
+    let error = call(&route_to(config), &hello(false)).await.unwrap_err();
+    assert_eq!(error.to_string(), "ant gave no answer within 20 ms");
+    assert_eq!(error.to_api_error().status, 504);
+    upstream.client_left().await;
+}
+
+#[tokio::test]
+async fn a_stream_that_stops_growing_is_given_up_and_left() {
+    let upstream = Upstream::start().await;
+    let head = MESSAGES_STREAM.split("\n\n").next().unwrap();
+    upstream.answer(Answer::sse(&format!("{head}\n\n")).hang());
+    let mut config = anthropic(upstream.url());
+    config.policies.timeouts.idle = Duration::from_millis(20);
+    let events = stream(call(&route_to(config), &hello(true)).await.unwrap());
+    let error = told(&rest(events).await).1.unwrap();
+    assert_eq!((error.status, error.kind), (504, ErrorKind::Timeout));
+    upstream.client_left().await;
+}
+
+#[tokio::test]
+async fn dropping_a_stream_closes_the_connection() {
+    let upstream = Upstream::start().await;
+    let head = MESSAGES_STREAM.split("\n\n").next().unwrap();
+    upstream.answer(Answer::sse(&format!("{head}\n\n")).hang());
+    let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
+    drop(reply.unwrap());
+    upstream.client_left().await;
+}
+
+#[tokio::test]
+async fn nobody_listening_is_said_without_the_address_in_it() {
+    let mut config = anthropic("http://127.0.0.1:9/secret-path");
+    config.policies.retry.attempts = 1;
+    let error = call(&route_to(config), &hello(false)).await.unwrap_err();
+    assert_eq!(error.code(), "upstream-unreachable");
+    assert!(!error.to_string().contains("secret-path"), "{error}");
+    assert_eq!(error.to_api_error().status, 502);
+}
+
+#[tokio::test]
+async fn an_upstream_that_only_fails_is_left_alone() {
+    let upstream = Upstream::start().await;
+    upstream.answer_always(Answer::json(500, "{}"));
+    let mut config = anthropic(upstream.url());
+    config.policies.breaker = Breaker {
+        failures: 3,
+        pause: Duration::from_secs(3600),
+    };
+    let route = route_to(config);
+    assert_eq!(
+        call(&route, &hello(false)).await.unwrap_err().code(),
+        "upstream-error"
+    );
+    let error = call(&route, &hello(false)).await.unwrap_err();
+    assert_eq!(error.code(), "upstream-left-alone");
+    assert!(error.retry_after().unwrap() > Duration::from_secs(3000));
+    assert_eq!(upstream.requests().await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_stream_keeps_its_place_until_it_ends() {
+    let upstream = Upstream::start().await;
+    upstream.answer_always(Answer::sse(MESSAGES_STREAM));
+    let providers = Providers::new(Config {
+        providers: vec![anthropic(upstream.url())],
+        models: vec![ModelConfig {
+            limit: Some(Limit {
+                concurrent: 1,
+                queued: 0,
+                wait: Duration::from_secs(60),
+            }),
+            ..ModelConfig::new("one", "ant")
+        }],
+        env: Env::of([]),
+        ..Config::default()
+    })
+    .unwrap();
+    let route = providers.route("one").unwrap();
+    let first = stream(call(&route, &hello(true)).await.unwrap());
+    let busy = call(&route, &hello(true)).await.unwrap_err();
+    assert!(matches!(busy, CallError::Busy { .. }), "{busy}");
+    rest(first).await;
+    drop(call(&route, &hello(true)).await.unwrap());
+    call(&route, &hello(true)).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_models_of_an_upstream_are_listed() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::json(
+        200,
+        r#"{"object":"list","data":[{"id":"a","owned_by":"x"},{"id":"b"}]}"#,
+    ));
+    let providers = providers([openai(upstream.url())]);
+    let models = providers
+        .upstream_models("oai", &Default::default())
+        .await
+        .unwrap();
+    let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
+    assert_eq!(ids, ["a", "b"]);
+    assert_eq!(models[0].details["owned_by"], "x");
+    insta::assert_snapshot!(upstream.next_request().await.render(), @r"
+    GET /v1/models
+    accept: application/json
+    accept-encoding: identity
+    user-agent: prowess/0.1.0
+    authorization: Bearer sk-test-0123456789
+    ");
+}

@@ -1,0 +1,258 @@
+//! Bytes pass through untouched, but for model name and auth.
+
+mod common;
+
+use common::*;
+use prowess_provider::config::{Config, ModelConfig};
+use prowess_provider::{Caller, Env, Forwarded, Providers, Secret, Task};
+use prowess_testkit::upstream::{Answer, Upstream};
+use prowess_wire::Client;
+
+const BODY: &str = "{ \"model\" : \"ant/m1\",\n \"max_tokens\":5, \"big\": 12345678901234567890123,\t\"messages\":[{\"role\":\"user\",\"content\":\"Hell\\u00f6\"}]}";
+
+fn sdk() -> Caller {
+    Caller {
+        key: None,
+        headers: headers([
+            ("authorization", "Bearer virtual-key"),
+            ("anthropic-version", "2023-06-01"),
+            ("anthropic-beta", "a,b"),
+            ("accept", "application/json"),
+            ("accept-encoding", "gzip, deflate"),
+            ("content-type", "application/json"),
+            ("user-agent", "Anthropic/Python 2.8.0"),
+            ("x-stainless-lang", "python"),
+        ]),
+    }
+}
+
+#[tokio::test]
+async fn a_request_arrives_byte_for_byte_but_for_model_and_key() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::json(200, MESSAGES_ANSWER).header("request-id", "req_9"));
+    let route = route_to(anthropic(upstream.url()));
+    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = passed(answer.unwrap());
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.headers["request-id"], "req_9");
+    let (bytes, error) = drain(answer.body).await;
+    assert_eq!(
+        (bytes.as_slice(), error),
+        (MESSAGES_ANSWER.as_bytes(), None)
+    );
+
+    let request = upstream.next_request().await;
+    assert_eq!(request.text(), BODY.replace("ant/m1", "m1"));
+    insta::assert_snapshot!(request.render(), @r#"
+    POST /v1/messages
+    anthropic-version: 2023-06-01
+    anthropic-beta: a,b
+    accept: application/json
+    content-type: application/json
+    user-agent: Anthropic/Python 2.8.0
+    x-stainless-lang: python
+    accept-encoding: identity
+    x-api-key: sk-test-0123456789
+    content-length: 119
+
+    { "model" : "m1",
+     "max_tokens":5, "big": 12345678901234567890123,	"messages":[{"role":"user","content":"Hell\u00f6"}]}
+    "#);
+}
+
+#[tokio::test]
+async fn a_stream_comes_back_byte_for_byte() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::sse(CHAT_STREAM).in_pieces(7));
+    let route = route_to(openai(upstream.url()));
+    let body = r#"{"model":"oai/m1","stream":true,"messages":[]}"#;
+    let answer = forward(
+        &route,
+        Client::Chat,
+        Task::Generate,
+        body,
+        &Caller::default(),
+    )
+    .await;
+    let answer = passed(answer.unwrap());
+    assert_eq!(answer.headers["content-type"], "text/event-stream");
+    let (bytes, error) = drain(answer.body).await;
+    assert_eq!((bytes.as_slice(), error), (CHAT_STREAM.as_bytes(), None));
+    insta::assert_snapshot!(upstream.next_request().await.render(), @r#"
+    POST /v1/chat/completions
+    accept-encoding: identity
+    content-type: application/json
+    authorization: Bearer sk-test-0123456789
+    accept: */*
+    content-length: 42
+
+    {"model":"m1","stream":true,"messages":[]}
+    "#);
+}
+
+#[tokio::test]
+async fn an_error_is_passed_on_as_it_is_but_never_with_our_key_in_it() {
+    let upstream = Upstream::start().await;
+    let body = format!(
+        r#"{{"type":"error","error":{{"type":"authentication_error","message":"bad key {KEY}"}}}}"#
+    );
+    upstream.answer(Answer::json(401, &body).header("x-should-retry", "false"));
+    let route = route_to(anthropic(upstream.url()));
+    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = passed(answer.unwrap());
+    assert_eq!(answer.status, 401);
+    assert_eq!(answer.headers["x-should-retry"], "false");
+    let (bytes, _) = drain(answer.body).await;
+    assert_eq!(
+        String::from_utf8(bytes).unwrap(),
+        body.replace(KEY, "[redacted]")
+    );
+}
+
+#[tokio::test]
+async fn a_request_is_sent_again_before_the_first_byte_and_the_last_error_is_passed_on() {
+    let upstream = Upstream::start().await;
+    upstream
+        .answer(Answer::json(
+            529,
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"1"}}"#,
+        ))
+        .answer(Answer::hang_up())
+        .answer(Answer::json(500, r#"{"n":3}"#));
+    let route = route_to(anthropic(upstream.url()));
+    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let answer = passed(answer.unwrap());
+    assert_eq!(answer.status, 500);
+    assert_eq!(drain(answer.body).await.0, br#"{"n":3}"#);
+    assert_eq!(upstream.requests().await.len(), 3);
+}
+
+#[tokio::test]
+async fn a_cut_stream_gives_what_came_and_then_an_error() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::sse("data: {\"a\"").cut());
+    let route = route_to(anthropic(upstream.url()));
+    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let (bytes, error) = drain(passed(answer.unwrap()).body).await;
+    assert_eq!(bytes, b"data: {\"a\"");
+    let error = error.unwrap();
+    assert_eq!(error.code.as_deref(), Some("upstream-stream-cut"));
+    assert_eq!(error.status, 502);
+    assert_eq!(upstream.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_closes_the_connection() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::sse("data: {}\n\n").endless());
+    let route = route_to(anthropic(upstream.url()));
+    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    drop(answer.unwrap());
+    upstream.client_left().await;
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_the_answer_closes_the_connection() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::never());
+    let route = route_to(anthropic(upstream.url()));
+    let task = tokio::spawn(async move {
+        let caller = sdk();
+        forward(&route, Client::Messages, Task::Generate, BODY, &caller)
+            .await
+            .map(|_| ())
+    });
+    upstream.next_request().await;
+    task.abort();
+    upstream.client_left().await;
+}
+
+#[tokio::test]
+async fn tokens_are_counted_by_an_upstream_that_speaks_the_dialect_and_by_no_other() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::json(200, r#"{"input_tokens":7}"#));
+    let all = providers([anthropic(upstream.url()), openai(upstream.url())]);
+    let route = all.route("ant/m1").unwrap();
+    let answer = forward(&route, Client::Messages, Task::CountTokens, BODY, &sdk()).await;
+    assert_eq!(
+        drain(passed(answer.unwrap()).body).await.0,
+        br#"{"input_tokens":7}"#
+    );
+    assert_eq!(
+        upstream.next_request().await.path,
+        "/v1/messages/count_tokens"
+    );
+
+    let route = all.route("oai/m1").unwrap();
+    let refused = forward(&route, Client::Messages, Task::CountTokens, BODY, &sdk()).await;
+    assert_eq!(refused.unwrap_err().to_string(), "oai cannot count tokens");
+}
+
+#[tokio::test]
+async fn a_callers_own_key_is_used_only_where_it_is_allowed() {
+    let upstream = Upstream::start().await;
+    upstream.answer_always(Answer::json(200, MESSAGES_ANSWER));
+    let caller = Caller {
+        key: Some(Secret::new("sk-callers-own")),
+        ..sdk()
+    };
+    for (allowed, expected) in [(false, KEY), (true, "sk-callers-own")] {
+        let mut config = anthropic(upstream.url());
+        config.caller_key = allowed;
+        let route = route_to(config);
+        let answer = forward(&route, Client::Messages, Task::Generate, BODY, &caller).await;
+        drain(passed(answer.unwrap()).body).await;
+        let request = upstream.next_request().await;
+        assert_eq!(request.header("x-api-key"), Some(expected));
+    }
+}
+
+#[tokio::test]
+async fn a_fallback_of_another_dialect_is_translated_to() {
+    let first = Upstream::start().await;
+    first.answer_always(Answer::json(
+        503,
+        r#"{"type":"error","error":{"type":"api_error","message":"down"}}"#,
+    ));
+    let second = Upstream::start().await;
+    second.answer(Answer::json(200, CHAT_ANSWER));
+    let providers = Providers::new(Config {
+        providers: vec![anthropic(first.url()), openai(second.url())],
+        models: vec![ModelConfig::new("safe", "ant").or_else(["oai/backup"])],
+        env: Env::of([]),
+        ..Config::default()
+    })
+    .unwrap();
+    let route = providers.route("safe").unwrap();
+    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let Forwarded::Called { request, reply } = answer.unwrap() else {
+        panic!("the second speaks another dialect");
+    };
+    assert_eq!(request.max_tokens, Some(5));
+    assert_eq!(
+        (reply.provider.as_str(), reply.model.as_str()),
+        ("oai", "backup")
+    );
+    assert_eq!(whole(*reply).content[0].as_text(), Some("Hi"));
+    assert_eq!(first.requests().await.len(), 3);
+}
+
+#[tokio::test]
+async fn an_error_of_the_request_is_not_taken_to_a_fallback() {
+    let upstream = Upstream::start().await;
+    upstream.answer(Answer::json(
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#,
+    ));
+    let providers = Providers::new(Config {
+        providers: vec![anthropic(upstream.url())],
+        models: vec![ModelConfig::new("safe", "ant").or_else(["ant/backup"])],
+        env: Env::of([]),
+        ..Config::default()
+    })
+    .unwrap();
+    let route = providers.route("safe").unwrap();
+    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    assert_eq!(passed(answer.unwrap()).status, 400);
+    assert_eq!(upstream.requests().await.len(), 1);
+}

@@ -1,0 +1,358 @@
+//! An HTTP server that answers as told, well or badly, and remembers what it was sent.
+//!
+//! It writes HTTP/1.1 by hand, because its answers must be able to be wrong: cut in the
+//! middle, without an end, or missing altogether.
+//!
+//! ```no_run
+//! # async fn example() {
+//! use prowess_testkit::upstream::{Answer, Upstream};
+//!
+//! let upstream = Upstream::start().await;
+//! upstream.answer(Answer::json(429, r#"{"error":"slow down"}"#).header("retry-after", "1"));
+//! upstream.answer(Answer::sse("data: {}\n\n").cut());
+//! // … a client calls upstream.url() …
+//! assert_eq!(upstream.next_request().await.path, "/v1/messages");
+//! upstream.client_left().await;
+//! # }
+//! ```
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+
+/// A request as it arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Received {
+    /// The method.
+    pub method: String,
+    /// The path with its query.
+    pub path: String,
+    /// The headers in their order, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+    /// Which connection it came by, counted from 1.
+    pub connection: usize,
+}
+
+impl Received {
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        headers.find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// Method, path, headers and body as one text, without the server's own address.
+    pub fn render(&self) -> String {
+        let mut out = format!("{} {}\n", self.method, self.path);
+        for (name, value) in self.headers.iter().filter(|(name, _)| name != "host") {
+            out.push_str(&format!("{name}: {value}\n"));
+        }
+        out.push('\n');
+        out.push_str(self.text());
+        out
+    }
+}
+
+/// What the server answers.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    chunks: Vec<Vec<u8>>,
+    end: End,
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// As it should.
+    Well,
+    /// The connection is closed before the answer is complete.
+    Cut,
+    /// Nothing more is sent until the client leaves.
+    Hang,
+    /// The last chunk is sent again and again until the client leaves.
+    Endless,
+    /// Not even a head is sent.
+    NoHead,
+    /// The connection is closed without a head.
+    HangUp,
+}
+
+impl Answer {
+    /// Bytes of some type.
+    pub fn bytes(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        Answer {
+            status,
+            headers: vec![("content-type".to_owned(), content_type.to_owned())],
+            chunks: vec![body.into()],
+            end: End::Well,
+        }
+    }
+
+    /// A JSON text, well formed or not.
+    pub fn json(status: u16, body: &str) -> Self {
+        Answer::bytes(status, "application/json", body)
+    }
+
+    /// A stream of server-sent events, given as its text.
+    pub fn sse(text: &str) -> Self {
+        Answer::bytes(200, "text/event-stream", text)
+    }
+
+    /// A stream of AWS frames.
+    pub fn frames(bytes: Vec<u8>) -> Self {
+        Answer::bytes(200, "application/vnd.amazon.eventstream", bytes)
+    }
+
+    /// Nothing, not even a head, until the client leaves.
+    pub fn never() -> Self {
+        Answer::sse("").ending(End::NoHead)
+    }
+
+    /// A closed connection and no answer.
+    pub fn hang_up() -> Self {
+        Answer::sse("").ending(End::HangUp)
+    }
+
+    /// The same with another header.
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The same, sent in pieces of this many bytes.
+    pub fn in_pieces(mut self, size: usize) -> Self {
+        let all = self.chunks.concat();
+        self.chunks = all.chunks(size).map(<[u8]>::to_vec).collect();
+        self
+    }
+
+    /// The same, but the connection is closed where the answer should end.
+    pub fn cut(self) -> Self {
+        self.ending(End::Cut)
+    }
+
+    /// The same, but it does not end until the client leaves.
+    pub fn hang(self) -> Self {
+        self.ending(End::Hang)
+    }
+
+    /// The same, its last piece repeated until the client leaves.
+    pub fn endless(self) -> Self {
+        self.ending(End::Endless)
+    }
+
+    fn ending(mut self, end: End) -> Self {
+        self.end = end;
+        self
+    }
+
+    fn head(&self) -> String {
+        let mut head = format!("HTTP/1.1 {} Mock\r\n", self.status);
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("transfer-encoding: chunked\r\n\r\n");
+        head
+    }
+}
+
+/// The server. It stops when dropped.
+#[derive(Debug)]
+pub struct Upstream {
+    url: String,
+    shared: Arc<Shared>,
+    received: tokio::sync::Mutex<mpsc::UnboundedReceiver<Received>>,
+    server: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    answers: Mutex<VecDeque<Answer>>,
+    always: Mutex<Option<Answer>>,
+    received: mpsc::UnboundedSender<Received>,
+    left: watch::Sender<usize>,
+    connections: watch::Sender<usize>,
+}
+
+impl Upstream {
+    /// Starts a server on a free port of this machine.
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (sender, received) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared {
+            answers: Mutex::default(),
+            always: Mutex::default(),
+            received: sender,
+            left: watch::Sender::new(0),
+            connections: watch::Sender::new(0),
+        });
+        let server = tokio::spawn(serve(listener, Arc::clone(&shared)));
+        Upstream {
+            url,
+            shared,
+            received: tokio::sync::Mutex::new(received),
+            server,
+        }
+    }
+
+    /// Its address, without a slash at the end.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Adds an answer to the queue: one for each request.
+    pub fn answer(&self, answer: Answer) -> &Self {
+        self.shared.answers.lock().unwrap().push_back(answer);
+        self
+    }
+
+    /// Answers every request like this once the queue is empty.
+    pub fn answer_always(&self, answer: Answer) -> &Self {
+        *self.shared.always.lock().unwrap() = Some(answer);
+        self
+    }
+
+    /// The next request, in order of arrival; waits for it.
+    pub async fn next_request(&self) -> Received {
+        self.received.lock().await.recv().await.unwrap()
+    }
+
+    /// All requests that have arrived and were not asked for yet.
+    pub async fn requests(&self) -> Vec<Received> {
+        let mut received = self.received.lock().await;
+        std::iter::from_fn(|| received.try_recv().ok()).collect()
+    }
+
+    /// Waits until a client has closed its connection before its answer was complete.
+    pub async fn client_left(&self) {
+        let mut left = self.shared.left.subscribe();
+        left.wait_for(|left| *left > 0).await.unwrap();
+    }
+
+    /// How many connections were made.
+    pub fn connections(&self) -> usize {
+        *self.shared.connections.borrow()
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        shared.connections.send_modify(|count| *count += 1);
+        let connection = *shared.connections.borrow();
+        tokio::spawn(converse(stream, connection, Arc::clone(&shared)));
+    }
+}
+
+/// Answers the requests of one connection until either side closes it.
+async fn converse(mut stream: TcpStream, connection: usize, shared: Arc<Shared>) {
+    let mut buffer = Vec::new();
+    while let Some(request) = receive(&mut stream, &mut buffer, connection).await {
+        let next = shared.answers.lock().unwrap().pop_front();
+        let always = || shared.always.lock().unwrap().clone();
+        let unprepared = || Answer::json(500, r#"{"error":"no answer was prepared"}"#);
+        let answer = next.or_else(always).unwrap_or_else(unprepared);
+        // Nobody may be interested any more.
+        let _ = shared.received.send(request);
+        match give(&mut stream, &answer).await {
+            Ok(()) if answer.end == End::Well => {}
+            Ok(()) => return,
+            Err(_) => {
+                shared.left.send_modify(|left| *left += 1);
+                return;
+            }
+        }
+    }
+}
+
+/// Gives an answer; an error when the client left before it was complete.
+async fn give(stream: &mut TcpStream, answer: &Answer) -> io::Result<()> {
+    match answer.end {
+        End::NoHead => return until_left(stream).await,
+        End::HangUp => return Ok(()),
+        _ => stream.write_all(answer.head().as_bytes()).await?,
+    }
+    for chunk in answer.chunks.iter().filter(|chunk| !chunk.is_empty()) {
+        send_chunk(stream, chunk).await?;
+    }
+    match answer.end {
+        End::Well => stream.write_all(b"0\r\n\r\n").await,
+        End::Hang => until_left(stream).await,
+        End::Endless => loop {
+            send_chunk(stream, answer.chunks.last().unwrap()).await?;
+        },
+        _ => Ok(()),
+    }
+}
+
+async fn send_chunk(stream: &mut TcpStream, chunk: &[u8]) -> io::Result<()> {
+    let mut framed = format!("{:x}\r\n", chunk.len()).into_bytes();
+    framed.extend_from_slice(chunk);
+    framed.extend_from_slice(b"\r\n");
+    stream.write_all(&framed).await
+}
+
+/// Waits until the client closes the connection, and says so.
+async fn until_left(stream: &mut TcpStream) -> io::Result<()> {
+    let mut byte = [0];
+    let _ = stream.read(&mut byte).await;
+    Err(io::ErrorKind::ConnectionAborted.into())
+}
+
+async fn receive(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+    connection: usize,
+) -> Option<Received> {
+    let head_end = loop {
+        match buffer.windows(4).position(|four| four == b"\r\n\r\n") {
+            Some(end) => break end,
+            None if stream.read_buf(buffer).await.ok()? == 0 => return None,
+            None => {}
+        }
+    };
+    let head = String::from_utf8(buffer[..head_end].to_vec()).unwrap();
+    let mut lines = head.split("\r\n");
+    let mut first = lines.next()?.split(' ').map(str::to_owned);
+    let (method, path) = (first.next()?, first.next()?);
+    let headers: Vec<(String, String)> = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+        .collect();
+    let length = headers.iter().find(|(name, _)| name == "content-length");
+    let length: usize = length.map_or(0, |(_, value)| value.parse().unwrap());
+    let end = head_end + 4 + length;
+    while buffer.len() < end {
+        if stream.read_buf(buffer).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let body = buffer[head_end + 4..end].to_vec();
+    buffer.drain(..end);
+    Some(Received {
+        method,
+        path,
+        headers,
+        body,
+        connection,
+    })
+}
