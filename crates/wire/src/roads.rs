@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::context::{Outgoing, ReadContext, ReplyContext, WriteOptions};
-use crate::drops::Dropped;
+use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
-use crate::fields::parse;
+use crate::fields::{Path, parse};
 use crate::neutral::{ApiError, ErrorKind, Request, Response};
 use crate::stop_cut::cut_response;
 use crate::{Client, Dialect, anthropic, chat, converse, gemini, openai, responses};
@@ -59,11 +59,26 @@ pub fn write_response(
     response: &Response,
     context: &ReplyContext,
 ) -> (Value, Vec<Dropped>) {
-    match client {
+    let (body, mut dropped) = match client {
         Client::Messages => (anthropic::write_response(response, context), Vec::new()),
         Client::Chat => chat::write_response(response, context),
         Client::Responses => responses::write_response(response, context),
+    };
+    dropped.extend(unsaid(client, response));
+    (body, dropped)
+}
+
+/// Fields of the upstream's answer that only its own dialect has.
+fn unsaid(client: Client, response: &Response) -> Vec<Dropped> {
+    let mut drops = Drops::default();
+    if response.origin != Dialect::from(client) {
+        drops.rest(&Path::Root, &response.rest);
+        drops.rest(&Path::Root.key("message"), &response.message_rest);
     }
+    if client != Client::Messages {
+        drops.rest(&Path::Root.key("usage"), &response.usage.rest);
+    }
+    drops.into_vec()
 }
 
 /// Reads an upstream's error answer. A body that is none of the dialect's (a proxy's

@@ -21,6 +21,10 @@ use crate::{Client, Dialect};
 
 /// Reads an upstream's stream, cut anywhere, into neutral events.
 ///
+/// Fields of an upstream's events that no road understands are kept where the events
+/// are Anthropic's, and only there: the events of other dialects repeat their envelope
+/// in every chunk.
+///
 /// It never fails: whatever is wrong with the stream becomes one last
 /// [`StreamEvent::Error`], and what follows is ignored.
 #[derive(Debug)]

@@ -73,6 +73,8 @@ fn read_candidate(
         response.stop_details = Some(refusal_details(message.as_deref()));
     }
     response.stop_reason = Some(stop);
+    // Only one candidate is ever asked for.
+    candidate.take("index");
     response.message_rest = candidate.rest();
     Ok(())
 }

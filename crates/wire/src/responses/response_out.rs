@@ -110,9 +110,7 @@ pub(super) fn usage(usage: &Usage) -> Value {
 
 /// An item's id: the provider's own for its reasoning, else made from the answer's.
 pub(super) fn item_id(block: &Block, response: &str, n: usize) -> String {
-    if let (Some(id), _) = sealed::for_client(&block.content)
-        && !id.is_empty()
-    {
+    if let Some(id) = sealed::own_id(&block.content) {
         return id;
     }
     let prefix = match &block.content {
@@ -188,7 +186,7 @@ pub(super) fn reasoning(id: &str, thinking: &str, content: &Content) -> Value {
         "" => json!([]),
         text => json!([{"type": "summary_text", "text": text}]),
     };
-    let (_, encrypted) = sealed::for_client(content);
+    let encrypted = sealed::for_client(content, id);
     json!({"id": id, "type": "reasoning", "summary": summary, "encrypted_content": encrypted})
 }
 

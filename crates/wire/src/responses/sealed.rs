@@ -31,15 +31,27 @@ pub(super) fn thought(id: &str, thinking: String, encrypted: Option<&str>) -> Co
     }
 }
 
-/// The id, if it is OpenAI's, and the `encrypted_content` for a client to bring back.
-pub(super) fn for_client(content: &Content) -> (Option<String>, Option<String>) {
+/// The id OpenAI gave to its reasoning.
+pub(super) fn own_id(content: &Content) -> Option<String> {
     match content {
         Content::Thinking { signature, .. } => match open(signature) {
-            Sealed::OpenAi { id, encrypted } => (Some(id), Some(encrypted)),
-            Sealed::None => (None, None),
-            _ => (None, Some(format!("{SIGNATURE}{signature}"))),
+            Sealed::OpenAi { id, .. } if !id.is_empty() => Some(id),
+            _ => None,
         },
-        Content::RedactedThinking { data } => (None, Some(format!("{REDACTED}{data}"))),
-        _ => (None, None),
+        _ => None,
+    }
+}
+
+/// The `encrypted_content` for a client to bring back. OpenAI's own stands as it is only
+/// beside its own id, which a stream learns too late: then the whole seal is kept.
+pub(super) fn for_client(content: &Content, item_id: &str) -> Option<String> {
+    match content {
+        Content::Thinking { signature, .. } => match open(signature) {
+            Sealed::OpenAi { id, encrypted } if id == item_id => Some(encrypted),
+            Sealed::None => None,
+            _ => Some(format!("{SIGNATURE}{signature}")),
+        },
+        Content::RedactedThinking { data } => Some(format!("{REDACTED}{data}")),
+        _ => None,
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn read_output(item: &Map) -> Option<Content> {
             "stdout": all("stdout"),
             "stderr": all("stderr"),
             "return_code": code,
-            "content": [],
+            "content": item.get("files").cloned().unwrap_or_else(|| json!([])),
         }),
         None => json!({
             "type": "bash_code_execution_tool_result_error",
@@ -72,15 +72,25 @@ pub(super) fn write_call(id: &str, call_id: &str, commands: &[String], status: &
 }
 
 /// A `shell_call_output` item.
+///
+/// The files a run made are no part of OpenAI's item; they stand beside its fields.
 pub(super) fn write_output(id: &str, call_id: &str, result: &Value) -> Value {
-    json!({
+    let mut item = json!({
         "id": id,
         "type": "shell_call_output",
         "status": "completed",
         "call_id": call_id,
         "max_output_length": null,
         "output": [output(result)],
-    })
+    });
+    let files = result.get("content").and_then(Value::as_array);
+    if let (Some(files), Some(map)) = (
+        files.filter(|files| !files.is_empty()),
+        item.as_object_mut(),
+    ) {
+        map.insert("files".to_owned(), json!(files));
+    }
+    item
 }
 
 fn output(result: &Value) -> Value {

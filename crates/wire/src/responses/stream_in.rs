@@ -61,10 +61,10 @@ impl ResponsesReader {
         let root = Path::Root;
         let mut fields = Fields::of(parse(data)?, &root)?;
         let kind = fields.string("type")?;
+        if !self.started && kind.starts_with("response.") && kind != "response.failed" {
+            self.start(fields.peek("response"), out);
+        }
         match kind.as_str() {
-            "response.created" | "response.in_progress" | "response.queued" => {
-                self.start(fields.take("response"), out)
-            }
             "response.output_item.added" => self.added(&mut fields, out),
             "response.output_text.delta" => self.text(&mut fields, out),
             "response.refusal.delta" => {
@@ -100,25 +100,16 @@ impl ResponsesReader {
         }
     }
 
-    fn start(
-        &mut self,
-        response: Option<Value>,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), WireError> {
-        if std::mem::replace(&mut self.started, true) {
-            return Ok(());
-        }
-        let text = |key: &str| {
-            let value = response.as_ref()?.get(key)?.as_str()?;
-            Some(value.to_owned())
-        };
+    /// The answer begins, usually with an event of its own.
+    fn start(&mut self, response: Option<&Value>, out: &mut Vec<StreamEvent>) {
+        self.started = true;
+        let text = |key: &str| Some(response?.get(key)?.as_str()?.to_owned());
         out.push(StreamEvent::MessageStart {
             id: text("id").unwrap_or_else(|| self.context.id.clone()),
             model: text("model").unwrap_or_else(|| self.context.model.clone()),
             usage: Usage::default(),
             rest: Default::default(),
         });
-        Ok(())
     }
 
     fn added(
@@ -290,7 +281,6 @@ impl ResponsesReader {
             self.fail(failure(error), out);
             return Ok(());
         }
-        self.start(Some(response.clone()), out)?;
         self.end_calls(out);
         self.blocks.close(out);
         if self.ended {

@@ -8,7 +8,7 @@ use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
 use crate::neutral::{ApiError, Block, Delta, ErrorKind, Map, StreamEvent};
-use crate::openai::{Spoken, explanation};
+use crate::openai::{Spoken, explanation, render_error};
 use crate::sse::write_json;
 
 /// Writes the events of one stream. Keeps the items told so far: the last event
@@ -162,7 +162,14 @@ impl ResponsesWriter {
     /// OpenAI sends them.
     fn fail(&mut self, error: &ApiError, out: &mut Vec<u8>) {
         let code = error.code.as_deref().unwrap_or("server_error");
-        let fields = json!({"code": code, "message": error.message, "param": error.param});
+        let mut fields = json!({"code": code, "message": error.message, "param": error.param});
+        if let (Some(map), Some(inner)) = (
+            fields.as_object_mut(),
+            render_error(error).body.get_mut("error").map(Value::take),
+        ) {
+            // The SDKs raise an exception only when they find this object.
+            map.insert("error".to_owned(), inner);
+        }
         self.tell("error", fields, out);
         if self.id.is_empty() {
             return;

@@ -1,0 +1,127 @@
+//! What a client is told means what the upstream said: an answer written in a dialect
+//! and read again from it is the same answer.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod support;
+
+use prowess_wire::neutral::{Block, Collector, Content, Response, StreamEvent};
+use prowess_wire::{
+    Client, Dialect, ReplyContext, StreamReader, StreamWriter, read_response, write_response,
+};
+use support::{CLIENTS, UPSTREAMS, context, events, folder, wire_bytes};
+
+/// The content a client's dialect can say, without what only its own server reads.
+fn sayable(client: Client, response: Response) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    for mut block in response.content {
+        if client == Client::Messages {
+            blocks.push(block);
+            continue;
+        }
+        block.rest.clear();
+        let said = match &block.content {
+            Content::Image(_) | Content::Other { .. } => false,
+            Content::ServerToolUse { .. } | Content::ServerToolResult { .. } => {
+                client == Client::Responses
+            }
+            _ => true,
+        };
+        if said {
+            blocks.push(block);
+        }
+    }
+    blocks
+}
+
+fn collect(dialect: Dialect, events: Vec<StreamEvent>) -> Option<Response> {
+    let mut collector = Collector::new(dialect);
+    for event in events {
+        collector.push(event).ok()?;
+    }
+    Some(collector.finish().unwrap())
+}
+
+#[test]
+fn a_streamed_answer_reads_back_as_the_same_answer() {
+    let mut compared = 0;
+    for (upstream, from) in UPSTREAMS {
+        for (name, fixture) in folder(&format!("streams/{from}")) {
+            let told = events(upstream, &wire_bytes(upstream, &fixture), &[]);
+            let Some(answer) = collect(upstream, told.clone()) else {
+                continue;
+            };
+            for (client, to) in CLIENTS {
+                let mut reply = ReplyContext::default();
+                reply.include_usage = true;
+                let mut writer = StreamWriter::new(client, reply);
+                let mut bytes = Vec::new();
+                for event in &told {
+                    writer.write(event, &mut bytes);
+                }
+                let mut reader = StreamReader::new(client.into(), context());
+                let mut again = reader.push(&bytes);
+                again.extend(reader.finish());
+                let back = collect(client.into(), again).unwrap();
+                let road = format!("{from}/{name} to {to}");
+                assert_eq!(
+                    back.usage.output_tokens, answer.usage.output_tokens,
+                    "{road}"
+                );
+                assert_eq!(
+                    back.usage.total_input(),
+                    answer.usage.total_input(),
+                    "{road}"
+                );
+                assert_eq!(
+                    sayable(client, back),
+                    sayable(client, answer.clone()),
+                    "{road}"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 40, "{compared}");
+}
+
+#[test]
+fn a_whole_answer_reads_back_as_the_same_answer() {
+    let mut compared = 0;
+    for (upstream, from) in UPSTREAMS {
+        for (name, body) in folder(&format!("answers/{from}")) {
+            let Ok(answer) = read_response(upstream, &body, &context()) else {
+                continue;
+            };
+            for (client, to) in CLIENTS {
+                let (body, _) = write_response(client, &answer, &ReplyContext::default());
+                let body = body.to_string();
+                let back = read_response(client.into(), body.as_bytes(), &context()).unwrap();
+                let road = format!("{from}/{name} to {to}");
+                assert_eq!(
+                    back.usage.total_input(),
+                    answer.usage.total_input(),
+                    "{road}"
+                );
+                let expected = in_order(client, sayable(client, answer.clone()));
+                let refused = answer.content.is_empty() && client != Client::Messages;
+                if !refused {
+                    assert_eq!(in_order(client, sayable(client, back)), expected, "{road}");
+                }
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 40, "{compared}");
+}
+
+/// A whole chat message has one place for thoughts, one for text and one for calls.
+fn in_order(client: Client, mut blocks: Vec<Block>) -> Vec<Block> {
+    if client == Client::Chat {
+        blocks.sort_by_key(|block| match block.content {
+            Content::Thinking { .. } | Content::RedactedThinking { .. } => 0,
+            Content::Text(_) => 1,
+            _ => 2,
+        });
+    }
+    blocks
+}
