@@ -94,7 +94,7 @@ impl Target {
             body: Bytes::from(outgoing.body.to_string()),
             headers: own_headers(request, dialect, caller),
             context: outgoing.context.with_id(new_id()),
-            key: http.key_for(caller, &self.provider.name)?,
+            key: http.key_for(caller, &self.provider.name).await?,
         };
         Ok((call.answer().await?, outgoing.dropped))
     }

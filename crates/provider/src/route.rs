@@ -48,7 +48,7 @@ pub struct Incoming<'a> {
 #[derive(Debug)]
 pub enum Forwarded {
     /// By an upstream of the client's own dialect: bytes to be passed on as they are.
-    Passed(Passed),
+    Passed(Box<Passed>),
     /// By one of another dialect: an answer to be written in the client's.
     Called {
         /// The request, as it was understood.
@@ -124,7 +124,8 @@ impl Route {
         let mut last: Option<Refused> = None;
         for target in &self.targets {
             let outcome = if target.speaks(incoming.client, incoming.task) {
-                target.pass(incoming, caller).await.map(Forwarded::Passed)
+                let passed = target.pass(incoming, caller).await;
+                passed.map(Box::new).map(Forwarded::Passed)
             } else {
                 let called = target.translate(incoming, caller).await;
                 called.map_err(Refused::from)

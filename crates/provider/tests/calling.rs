@@ -128,15 +128,11 @@ async fn an_error_in_mid_stream_is_the_last_event_and_is_not_tried_again() {
 
 #[tokio::test]
 async fn a_stream_cut_anywhere_ends_with_an_error() {
-    for size in [
-        0,
-        1,
-        40,
-        MESSAGES_STREAM.len() / 2,
-        MESSAGES_STREAM.len() - 30,
-    ] {
+    let whole = MESSAGES_STREAM.as_bytes();
+    for size in (0..whole.len() - 20).step_by(61) {
         let upstream = Upstream::start().await;
-        upstream.answer_always(Answer::sse(&MESSAGES_STREAM[..size]).cut());
+        let part = Answer::bytes(200, "text/event-stream", &whole[..size]);
+        upstream.answer_always(part.cut());
         let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
         let error = match reply {
             Ok(reply) => told(&rest(stream(reply)).await).1.unwrap(),
@@ -207,6 +203,23 @@ async fn dropping_a_stream_closes_the_connection() {
     upstream.answer(Answer::sse(&format!("{head}\n\n")).hang());
     let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
     drop(reply.unwrap());
+    upstream.client_left().await;
+}
+
+#[tokio::test]
+async fn a_stream_without_end_is_read_as_long_as_anyone_wants() {
+    let upstream = Upstream::start().await;
+    let chunk = CHAT_STREAM.split_inclusive("\n\n").next().unwrap();
+    upstream.answer(Answer::sse(chunk).endless());
+    let reply = call(&route_to(openai(upstream.url())), &hello(true)).await;
+    let mut events = stream(reply.unwrap());
+    for _ in 0..10_000 {
+        assert!(!matches!(
+            events.next().await,
+            None | Some(StreamEvent::Error(_))
+        ));
+    }
+    drop(events);
     upstream.client_left().await;
 }
 
