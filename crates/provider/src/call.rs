@@ -85,6 +85,13 @@ impl Target {
         if let Some(model) = outgoing.body.get_mut("model") {
             *model = self.model.as_str().into();
         }
+        for dropped in &outgoing.dropped {
+            tracing::debug!(
+                field = dropped.field,
+                why = dropped.why,
+                "left out of the request"
+            );
+        }
         outgoing.context.model.clone_from(&self.model);
         let call = UpstreamCall {
             target: self,

@@ -9,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
 use crate::env::Env;
+use crate::files::read_small;
 
 /// How long a key read from a file is used before the file is read again, so that a
 /// key can be replaced while the gateway runs.
@@ -153,13 +154,9 @@ impl Key {
     }
 }
 
-/// The text of a small file. Blocks for the time of one read, twice a minute at most.
+/// The key a file holds.
 pub(crate) fn read_key(path: &Path) -> std::io::Result<Secret> {
-    use std::io::Read;
-    let mut text = String::new();
-    std::fs::File::open(path)?
-        .take(MAX_KEY_BYTES)
-        .read_to_string(&mut text)?;
+    let text = read_small(path, MAX_KEY_BYTES)?;
     if text.trim().is_empty() {
         return Err(std::io::Error::other("it is empty"));
     }
@@ -184,6 +181,9 @@ mod tests {
         );
         assert_eq!(get("sk-literal").unwrap().expose(), "sk-literal");
         assert_eq!(get("env:EMPTY").unwrap_err().code(), "key-not-set");
+        std::fs::write(&path, vec![b'x'; 100_000]).unwrap();
+        let error = get(&format!("file:{}", path.display())).unwrap_err();
+        assert!(error.to_string().ends_with("it has more than 65536 bytes"));
         assert_eq!(get("file:/none").unwrap_err().code(), "key-file-unreadable");
     }
 

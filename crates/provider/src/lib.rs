@@ -36,6 +36,7 @@ pub mod config;
 mod env;
 mod error;
 mod events;
+mod files;
 mod google;
 mod http;
 mod key;

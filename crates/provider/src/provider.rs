@@ -98,8 +98,8 @@ impl HttpEngine {
         };
         let key = config.api_key.clone().or_else(usual);
         Ok(HttpEngine {
+            client: HttpClient::new(&config.name, upstream.base(), &config.policies.timeouts),
             upstream,
-            client: HttpClient::new(&config.name, &config.policies.timeouts),
             retry: config.policies.retry.clone(),
             google: google_tokens(config, env),
             key: key.map(|source| Key::new(source, env)),

@@ -114,6 +114,10 @@ impl Route {
     /// for model name and auth, where the upstream speaks the client's dialect, else
     /// translated.
     ///
+    /// Of the client's headers all travel on but its credentials, those about its
+    /// connection, and, unless it calls with a key of its own, those that choose an
+    /// account (`openai-organization`, `openai-project`, `anthropic-workspace-id`).
+    ///
     /// An upstream's error answer is passed on like any other, unless there is another
     /// model to turn to.
     pub async fn forward(

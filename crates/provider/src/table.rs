@@ -114,6 +114,11 @@ impl Table {
             None => self.usual_for_entry(model)?,
         };
         let limiter = model.limit.clone();
+        if limiter.as_ref().is_some_and(|limit| limit.concurrent == 0) {
+            return Err(ConfigError::BadLimit {
+                entry: format!("models.{}.limit", model.name),
+            });
+        }
         let write = model.write.clone();
         Ok(Entry {
             lane: Arc::new(Lane {

@@ -110,6 +110,22 @@ async fn a_stream_that_fails_with_its_first_event_is_tried_again() {
 }
 
 #[tokio::test]
+async fn a_pause_the_upstream_asks_for_is_kept_if_it_is_short() {
+    let upstream = Upstream::start().await;
+    let full = Answer::json(429, r#"{"error":{"message":"full"}}"#);
+    upstream
+        .answer(full.clone().header("retry-after-ms", "5"))
+        .answer(Answer::json(200, CHAT_ANSWER))
+        .answer(full.header("retry-after", "3600"));
+    let route = route_to(openai(upstream.url()));
+    call(&route, &hello(false)).await.unwrap();
+    let error = call(&route, &hello(false)).await.unwrap_err();
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(3600)));
+    assert_eq!(error.to_api_error().kind, ErrorKind::RateLimit);
+    assert_eq!(upstream.requests().await.len(), 3);
+}
+
+#[tokio::test]
 async fn an_error_in_mid_stream_is_the_last_event_and_is_not_tried_again() {
     let upstream = Upstream::start().await;
     let start: String = MESSAGES_STREAM.split_inclusive("\n\n").take(3).collect();

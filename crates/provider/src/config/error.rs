@@ -47,6 +47,12 @@ pub enum ConfigError {
         /// How to give it.
         remedy: String,
     },
+    /// A limit would let no call through.
+    #[error("{entry}: at least one call must be allowed to run; leave it out for no limit")]
+    BadLimit {
+        /// The entry.
+        entry: String,
+    },
     /// An extra header cannot be sent.
     #[error("{entry}: {why}")]
     BadHeader {
@@ -74,6 +80,7 @@ impl ConfigError {
             ConfigError::Unknown { .. } => "unknown-name",
             ConfigError::BadUrl { .. } => "bad-url",
             ConfigError::Missing { .. } => "missing-option",
+            ConfigError::BadLimit { .. } => "bad-limit",
             ConfigError::BadHeader { .. } => "bad-header",
             ConfigError::Script { .. } => "bad-script",
         }
