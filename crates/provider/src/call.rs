@@ -85,6 +85,13 @@ impl Target {
         if let Some(model) = outgoing.body.get_mut("model") {
             *model = self.model.as_str().into();
         }
+        for dropped in &outgoing.dropped {
+            tracing::debug!(
+                field = dropped.field,
+                why = dropped.why,
+                "left out of the request"
+            );
+        }
         outgoing.context.model.clone_from(&self.model);
         let call = UpstreamCall {
             target: self,
@@ -94,7 +101,7 @@ impl Target {
             body: Bytes::from(outgoing.body.to_string()),
             headers: own_headers(request, dialect, caller),
             context: outgoing.context.with_id(new_id()),
-            key: http.key_for(caller, &self.provider.name)?,
+            key: http.key_for(caller, &self.provider.name).await?,
         };
         Ok((call.answer().await?, outgoing.dropped))
     }

@@ -4,9 +4,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// Where variables are looked up.
 #[derive(Clone)]
-pub struct Env(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Env(Arc<Lookup>);
 
 impl Env {
     /// The variables of this process.

@@ -158,15 +158,13 @@ impl Upstream {
         let grace = self
             .grace
             .get_or_insert_with(|| Box::pin(tokio::time::sleep(END_GRACE)));
-        if grace.as_mut().poll(context).is_ready() {
-            return Poll::Ready(());
-        }
-        while let Some(Ok(_)) = ready!(self.body.poll_chunk(context)) {
-            if grace.is_elapsed() {
-                break;
+        loop {
+            match self.body.poll_chunk(context) {
+                Poll::Ready(Some(Ok(_))) if !grace.is_elapsed() => {}
+                Poll::Ready(_) => return Poll::Ready(()),
+                Poll::Pending => return grace.as_mut().poll(context),
             }
         }
-        Poll::Ready(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Keys: where they come from, and that they are never printed.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
 use crate::env::Env;
+use crate::files::read_small;
 
 /// How long a key read from a file is used before the file is read again, so that a
 /// key can be replaced while the gateway runs.
@@ -88,6 +89,9 @@ pub enum KeyError {
     /// Nobody said where the key is.
     #[error("write api_key in its configuration")]
     NotConfigured,
+    /// A token that stands for the key could not be had.
+    #[error("no access token could be had: {0}")]
+    Token(String),
     /// The key cannot be sent in a header.
     #[error("the key holds characters that cannot stand in a header")]
     NotHeader,
@@ -100,6 +104,7 @@ impl KeyError {
             KeyError::NotSet(_) => "key-not-set",
             KeyError::File { .. } => "key-file-unreadable",
             KeyError::NotConfigured => "key-not-configured",
+            KeyError::Token(_) => "key-no-token",
             KeyError::NotHeader => "key-not-sendable",
         }
     }
@@ -129,11 +134,11 @@ impl Key {
                 Some(value) => Ok(Secret::new(value.trim())),
                 None => Err(KeyError::NotSet(name.clone())),
             },
-            KeySource::File(path) => self.from_file(path),
+            KeySource::File(path) => self.in_file(path),
         }
     }
 
-    fn from_file(&self, path: &PathBuf) -> Result<Secret, KeyError> {
+    fn in_file(&self, path: &Path) -> Result<Secret, KeyError> {
         let mut cached = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((read_at, secret)) = cached.as_ref()
             && read_at.elapsed() < FILE_KEY_AGE
@@ -141,7 +146,7 @@ impl Key {
             return Ok(secret.clone());
         }
         let secret = read_key(path).map_err(|error| KeyError::File {
-            path: path.clone(),
+            path: path.to_owned(),
             reason: error.to_string(),
         })?;
         *cached = Some((Instant::now(), secret.clone()));
@@ -149,13 +154,9 @@ impl Key {
     }
 }
 
-// Blocks for the time of one small read, twice a minute.
-fn read_key(path: &PathBuf) -> std::io::Result<Secret> {
-    use std::io::Read;
-    let mut text = String::new();
-    std::fs::File::open(path)?
-        .take(MAX_KEY_BYTES)
-        .read_to_string(&mut text)?;
+/// The key a file holds.
+pub(crate) fn read_key(path: &Path) -> std::io::Result<Secret> {
+    let text = read_small(path, MAX_KEY_BYTES)?;
     if text.trim().is_empty() {
         return Err(std::io::Error::other("it is empty"));
     }
@@ -180,6 +181,9 @@ mod tests {
         );
         assert_eq!(get("sk-literal").unwrap().expose(), "sk-literal");
         assert_eq!(get("env:EMPTY").unwrap_err().code(), "key-not-set");
+        std::fs::write(&path, vec![b'x'; 100_000]).unwrap();
+        let error = get(&format!("file:{}", path.display())).unwrap_err();
+        assert!(error.to_string().ends_with("it has more than 65536 bytes"));
         assert_eq!(get("file:/none").unwrap_err().code(), "key-file-unreadable");
     }
 

@@ -24,6 +24,7 @@
 //! | `upstream` | one file per kind of provider: path, headers, auth, dialect |
 //! | `call`, `pass`, `events` | the two ways to call |
 //! | `lane`, `limit`, `breaker`, `retry` | patience |
+//! | `key`, `google` | keys and tokens |
 //! | `http` | the client and its bodies |
 //! | [`scripted`] | a model that follows a script |
 //!
@@ -35,6 +36,8 @@ pub mod config;
 mod env;
 mod error;
 mod events;
+mod files;
+mod google;
 mod http;
 mod key;
 mod lane;

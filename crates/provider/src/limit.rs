@@ -23,7 +23,7 @@ pub(crate) struct Limiter {
 
 impl Limiter {
     pub(crate) fn new(model: &str, limit: Limit) -> Self {
-        let places = limit.concurrent.clamp(1, Semaphore::MAX_PERMITS);
+        let places = limit.concurrent.min(Semaphore::MAX_PERMITS);
         Limiter {
             model: model.to_owned(),
             limit,

@@ -55,7 +55,7 @@ impl Provider {
         http: &HttpEngine,
         caller: &Caller,
     ) -> Result<Vec<UpstreamModel>, CallError> {
-        let key = http.key_for(caller, &self.name)?;
+        let key = http.key_for(caller, &self.name).await?;
         let request = http
             .upstream
             .list_request(list_headers(), key.as_ref())

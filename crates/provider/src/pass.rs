@@ -46,7 +46,7 @@ impl Refused {
     /// What the client gets: the upstream's own answer, if there was one.
     pub(crate) fn into_answer(self) -> Result<Forwarded, CallError> {
         match self.reply {
-            Some(reply) => Ok(Forwarded::Passed(*reply)),
+            Some(reply) => Ok(Forwarded::Passed(reply)),
             None => Err(self.error),
         }
     }
@@ -73,7 +73,7 @@ impl Target {
             incoming,
             body: self.body_of(incoming),
             headers: headers_of(caller, http.uses_key_of(caller)),
-            key: http.key_for(caller, &self.provider.name)?,
+            key: http.key_for(caller, &self.provider.name).await?,
         };
         call.answer(permit).await
     }

@@ -1,5 +1,6 @@
 //! One provider at work: what it speaks, its client, its keys.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
@@ -9,6 +10,7 @@ use crate::call::Caller;
 use crate::config::{ConfigError, Kind, ProviderConfig, Retry};
 use crate::env::Env;
 use crate::error::CallError;
+use crate::google::GoogleTokens;
 use crate::http::HttpClient;
 use crate::http::headers::sensitive;
 use crate::key::{Key, KeyError, Secret};
@@ -42,6 +44,7 @@ pub(crate) struct HttpEngine {
     pub(crate) client: HttpClient,
     pub(crate) retry: Retry,
     key: Option<Key>,
+    google: Option<GoogleTokens>,
     caller_key: bool,
     headers: HeaderMap,
 }
@@ -95,9 +98,10 @@ impl HttpEngine {
         };
         let key = config.api_key.clone().or_else(usual);
         Ok(HttpEngine {
+            client: HttpClient::new(&config.name, upstream.base(), &config.policies.timeouts),
             upstream,
-            client: HttpClient::new(&config.name, &config.policies.timeouts),
             retry: config.policies.retry.clone(),
+            google: google_tokens(config, env),
             key: key.map(|source| Key::new(source, env)),
             caller_key: config.caller_key,
             headers: extra_headers(config, env)?,
@@ -110,7 +114,7 @@ impl HttpEngine {
     }
 
     /// The key to call with: the caller's where that is allowed, else ours.
-    pub(crate) fn key_for(
+    pub(crate) async fn key_for(
         &self,
         caller: &Caller,
         provider: &str,
@@ -122,10 +126,14 @@ impl HttpEngine {
             provider: provider.to_owned(),
             error,
         };
-        match &self.key {
-            Some(key) => key.get().map(Some).map_err(missing),
-            None if self.upstream.needs_key() => Err(missing(KeyError::NotConfigured)),
-            None => Ok(None),
+        match (&self.key, &self.google) {
+            (Some(key), _) => key.get().map(Some).map_err(missing),
+            (None, Some(google)) => {
+                let token = google.token(&self.client).await;
+                token.map(Some).map_err(missing)
+            }
+            (None, None) if self.upstream.needs_key() => Err(missing(KeyError::NotConfigured)),
+            (None, None) => Ok(None),
         }
     }
 
@@ -135,6 +143,20 @@ impl HttpEngine {
             headers.insert(name.clone(), value.clone());
         }
     }
+}
+
+/// Where tokens come from when there is no key. As with keys, the usual credentials are
+/// not used for an address of someone else's.
+fn google_tokens(config: &ProviderConfig, env: &Env) -> Option<GoogleTokens> {
+    let Kind::Vertex(options) = &config.kind else {
+        return None;
+    };
+    let usual = || match config.base_url {
+        None => env.get("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from),
+        Some(_) => None,
+    };
+    let file = options.credentials.clone().or_else(usual)?;
+    Some(GoogleTokens::new(file))
 }
 
 fn extra_headers(config: &ProviderConfig, env: &Env) -> Result<HeaderMap, ConfigError> {

@@ -48,7 +48,7 @@ pub struct Incoming<'a> {
 #[derive(Debug)]
 pub enum Forwarded {
     /// By an upstream of the client's own dialect: bytes to be passed on as they are.
-    Passed(Passed),
+    Passed(Box<Passed>),
     /// By one of another dialect: an answer to be written in the client's.
     Called {
         /// The request, as it was understood.
@@ -114,6 +114,10 @@ impl Route {
     /// for model name and auth, where the upstream speaks the client's dialect, else
     /// translated.
     ///
+    /// Of the client's headers all travel on but its credentials, those about its
+    /// connection, and, unless it calls with a key of its own, those that choose an
+    /// account (`openai-organization`, `openai-project`, `anthropic-workspace-id`).
+    ///
     /// An upstream's error answer is passed on like any other, unless there is another
     /// model to turn to.
     pub async fn forward(
@@ -124,7 +128,8 @@ impl Route {
         let mut last: Option<Refused> = None;
         for target in &self.targets {
             let outcome = if target.speaks(incoming.client, incoming.task) {
-                target.pass(incoming, caller).await.map(Forwarded::Passed)
+                let passed = target.pass(incoming, caller).await;
+                passed.map(Box::new).map(Forwarded::Passed)
             } else {
                 let called = target.translate(incoming, caller).await;
                 called.map_err(Refused::from)

@@ -77,7 +77,11 @@ static USUAL: [Usual; 15] = [
     ),
     usual(
         "vertex_ai",
-        &["VERTEXAI_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TOKEN"],
+        &[
+            "VERTEXAI_ACCESS_TOKEN",
+            "GOOGLE_OAUTH_ACCESS_TOKEN",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+        ],
         UsualKind::Vertex,
     ),
     usual("ollama", &[], UsualKind::Ollama),
@@ -179,17 +183,17 @@ pub(crate) fn keys_of(kind: &Kind) -> &'static [&'static str] {
     by_name(name).map_or(&[], |usual| usual.keys)
 }
 
-/// The variable that holds the key; the first one, when none is set, for the message.
+/// Variables that say how to get or replace a key, and hold none.
+const NO_KEYS: [&str; 2] = ["AWS_ACCESS_KEY_ID", "GOOGLE_APPLICATION_CREDENTIALS"];
+
+/// The variable that holds the key. When none is set: the first one, for the message, or
+/// nothing, where it also works without a key.
 pub(crate) fn usual_key(keys: &[&str], env: &Env) -> Option<KeySource> {
-    // An access key id is no bearer token: with it, requests are signed.
-    let mut bearers = keys.iter().filter(|name| **name != "AWS_ACCESS_KEY_ID");
-    let is_set = |name: &&&str| env.get(name).is_some();
-    let set = bearers.clone().find(is_set);
-    let signed = keys.contains(&"AWS_ACCESS_KEY_ID");
-    let name = match set {
+    let mut holders = keys.iter().filter(|name| !NO_KEYS.contains(name));
+    let name = match holders.clone().find(|name| env.get(name).is_some()) {
         Some(name) => name,
-        None if signed => return None,
-        None => bearers.next()?,
+        None if keys.iter().any(|name| NO_KEYS.contains(name)) => return None,
+        None => holders.next()?,
     };
     Some(KeySource::Env((*name).to_owned()))
 }

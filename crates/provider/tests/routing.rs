@@ -103,6 +103,10 @@ fn a_configuration_that_makes_no_sense_is_refused_by_entry() {
         refused(vec![ModelConfig::new("", "oai")]),
         refused(vec![ModelConfig::new("a", "oai").or_else(["b"])]),
         refused(vec![ModelConfig::new("a", "oai").or_else(["gemini/x"])]),
+        refused(vec![ModelConfig {
+            limit: Some(prowess_provider::config::Limit::of(0)),
+            ..ModelConfig::new("a", "oai")
+        }]),
         provider(|p| p.base_url = Some("localhost:1".to_owned())),
         provider(|p| p.base_url = Some("not a url".to_owned())),
         provider(|p| p.base_url = Some("http://me:pass@localhost".to_owned())),

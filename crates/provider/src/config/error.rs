@@ -17,17 +17,23 @@ pub enum ConfigError {
         /// What is wrong with it, and what to write.
         why: &'static str,
     },
-    /// A model names a provider or a fallback that is not there.
-    #[error("{entry}: there is no {what} called {name:?}{hint}")]
-    Unknown {
+    /// A model names a provider that is not there.
+    #[error("{entry}: there is no provider called {name:?}{hint}")]
+    UnknownProvider {
         /// The entry.
         entry: String,
-        /// What is missing.
-        what: &'static str,
         /// The name that was looked for.
         name: String,
         /// What may have been meant.
         hint: String,
+    },
+    /// A model names a fallback that is not there or cannot be called.
+    #[error("{entry}: {error}")]
+    Fallback {
+        /// The entry.
+        entry: String,
+        /// What is wrong with the name.
+        error: crate::table::RouteError,
     },
     /// An address cannot be used.
     #[error("{entry}: {why}")]
@@ -46,6 +52,12 @@ pub enum ConfigError {
         what: &'static str,
         /// How to give it.
         remedy: String,
+    },
+    /// A limit would let no call through.
+    #[error("{entry}: at least one call must be allowed to run; leave it out for no limit")]
+    BadLimit {
+        /// The entry.
+        entry: String,
     },
     /// An extra header cannot be sent.
     #[error("{entry}: {why}")]
@@ -71,9 +83,11 @@ impl ConfigError {
         match self {
             ConfigError::Duplicate { .. } => "duplicate-name",
             ConfigError::BadName { .. } => "bad-name",
-            ConfigError::Unknown { .. } => "unknown-name",
+            ConfigError::UnknownProvider { .. } => "unknown-provider",
+            ConfigError::Fallback { .. } => "bad-fallback",
             ConfigError::BadUrl { .. } => "bad-url",
             ConfigError::Missing { .. } => "missing-option",
+            ConfigError::BadLimit { .. } => "bad-limit",
             ConfigError::BadHeader { .. } => "bad-header",
             ConfigError::Script { .. } => "bad-script",
         }

@@ -118,9 +118,15 @@ pub enum BedrockApi {
     Converse,
 }
 
-/// What is particular to Vertex AI. The `api_key` is an OAuth access token.
+/// What is particular to Vertex AI. An `api_key` is an OAuth access token (from a file,
+/// say, that something else keeps fresh); without one, tokens are fetched with a file of
+/// credentials.
 #[derive(Debug, Clone, Default)]
 pub struct VertexOptions {
+    /// A service account's key or a user's credentials, as `gcloud` writes them; else
+    /// the file `GOOGLE_APPLICATION_CREDENTIALS` names. Google's metadata server and
+    /// workload identity are not asked.
+    pub credentials: Option<PathBuf>,
     /// The project; else `VERTEXAI_PROJECT` or `GOOGLE_CLOUD_PROJECT`.
     pub project: Option<String>,
     /// The location; else `VERTEXAI_LOCATION` or `GOOGLE_CLOUD_LOCATION`, else `global`.

@@ -166,12 +166,12 @@ impl ByteStream {
 }
 
 impl Stream for ByteStream {
-    type Item = Result<Bytes, ApiError>;
+    type Item = Result<Bytes, Box<ApiError>>;
 
     fn poll_next(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Bytes, ApiError>>> {
+    ) -> Poll<Option<Result<Bytes, Box<ApiError>>>> {
         let item = match &mut self.source {
             Source::Upstream(body) => ready!(body.poll_chunk(context)),
             Source::Whole(bytes) => Some(Ok(std::mem::take(bytes))),
@@ -181,7 +181,8 @@ impl Stream for ByteStream {
         if was_whole || !matches!(item, Some(Ok(_))) {
             self.source = Source::Ended;
         }
-        Poll::Ready(item.map(|item| item.map_err(|error| mid_stream(&error, &self.provider))))
+        let told = |error: BodyError| Box::new(mid_stream(&error, &self.provider));
+        Poll::Ready(item.map(|item| item.map_err(told)))
     }
 }
 

@@ -4,11 +4,12 @@
 //! the peer's limit of streams (often 100) they wait without a word; and dropping a
 //! call here closes its connection, which every upstream understands as "stop".
 
+use std::net::IpAddr;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
-use reqwest::redirect;
+use reqwest::{Url, redirect};
 
 use crate::config::Timeouts;
 use crate::error::CallError;
@@ -23,6 +24,8 @@ const IDLE_AGE: Duration = Duration::from_secs(50);
 pub(crate) struct HttpClient {
     provider: String,
     timeouts: Timeouts,
+    /// Whether it is on this machine, so that no proxy stands between.
+    local: bool,
     // Building it reads the system's certificates; a gateway should start without.
     client: OnceLock<Result<reqwest::Client, String>>,
 }
@@ -36,8 +39,9 @@ pub(crate) struct HttpAnswer {
 }
 
 impl HttpClient {
-    pub(crate) fn new(provider: &str, timeouts: &Timeouts) -> Self {
+    pub(crate) fn new(provider: &str, base: &Url, timeouts: &Timeouts) -> Self {
         HttpClient {
+            local: is_local(base),
             provider: provider.to_owned(),
             timeouts: timeouts.clone(),
             client: OnceLock::new(),
@@ -50,7 +54,9 @@ impl HttpClient {
 
     /// Sends a request and waits for the head of the answer.
     pub(crate) async fn send(&self, request: reqwest::Request) -> Result<HttpAnswer, CallError> {
-        let client = self.client.get_or_init(|| build(&self.timeouts));
+        let client = self
+            .client
+            .get_or_init(|| build(&self.timeouts, self.local));
         let client = client
             .as_ref()
             .map_err(|reason| self.unreachable(reason.clone()))?;
@@ -68,7 +74,8 @@ impl HttpClient {
 
     fn failed(&self, error: reqwest::Error) -> CallError {
         if error.is_timeout() && error.is_connect() {
-            return self.timeout("connection", self.timeouts.connect);
+            let millis = self.timeouts.connect.as_millis();
+            return self.unreachable(format!("no connection within {millis} ms"));
         }
         self.unreachable(reason_of(&error.without_url()))
     }
@@ -89,8 +96,19 @@ impl HttpClient {
     }
 }
 
-fn build(timeouts: &Timeouts) -> Result<reqwest::Client, String> {
-    reqwest::Client::builder()
+/// Whether an address is on this machine.
+fn is_local(base: &Url) -> bool {
+    base.host_str().is_some_and(|host| {
+        let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+        host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
+    })
+}
+
+fn build(timeouts: &Timeouts, local: bool) -> Result<reqwest::Client, String> {
+    let builder = reqwest::Client::builder();
+    // Others are reached as HTTPS_PROXY and its like say.
+    let builder = if local { builder.no_proxy() } else { builder };
+    builder
         .http1_only()
         .connect_timeout(timeouts.connect)
         .pool_max_idle_per_host(MAX_IDLE)

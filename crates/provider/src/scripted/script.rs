@@ -1,6 +1,5 @@
 //! The script file: its steps, and which one fits.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,6 +7,7 @@ use serde::Deserialize;
 
 use super::seen::Seen;
 use crate::config::ScriptedOptions;
+use crate::files::read_small;
 
 /// More is no script but a mistaken path.
 const MAX_SCRIPT: u64 = 4 << 20;
@@ -29,6 +29,16 @@ pub enum ScriptError {
         /// The parser's words, with line and column.
         reason: String,
     },
+}
+
+impl ScriptError {
+    /// Stable identifier of the reason.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ScriptError::File { .. } => "script-unreadable",
+            ScriptError::Invalid { .. } => "script-invalid",
+        }
+    }
 }
 
 /// A script at work.
@@ -144,14 +154,10 @@ impl Script {
 }
 
 fn read(path: &Path) -> Result<String, ScriptError> {
-    let mut text = String::new();
-    std::fs::File::open(path)
-        .and_then(|file| file.take(MAX_SCRIPT).read_to_string(&mut text))
-        .map_err(|error| ScriptError::File {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
-    Ok(text)
+    read_small(path, MAX_SCRIPT).map_err(|error| ScriptError::File {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 impl Step {
@@ -182,7 +188,7 @@ impl When {
         let contains = |text: &str, part: &Option<String>| {
             part.as_ref().is_none_or(|part| text.contains(part))
         };
-        (self.user.is_none() || contains(&seen.user, &self.user))
+        contains(&seen.user, &self.user)
             && contains(&seen.tool_result, &self.tool_result)
             && contains(&seen.system, &self.system)
             && self.turn.is_none_or(|turn| turn == seen.turn)

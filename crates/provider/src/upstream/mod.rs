@@ -57,6 +57,18 @@ pub(crate) enum Upstream {
 }
 
 impl Upstream {
+    /// Its address.
+    pub(crate) fn base(&self) -> &Url {
+        match self {
+            Upstream::Anthropic(anthropic) => &anthropic.base,
+            Upstream::OpenAi(openai) => &openai.base,
+            Upstream::Azure(azure) => &azure.base,
+            Upstream::Bedrock(bedrock) => &bedrock.base,
+            Upstream::Vertex(vertex) => &vertex.base,
+            Upstream::Gemini(gemini) => &gemini.base,
+        }
+    }
+
     /// Whether it takes a client's bytes as they are, and answers in kind.
     pub(crate) fn speaks(&self, client: Client, task: Task, model: &str) -> bool {
         match self {

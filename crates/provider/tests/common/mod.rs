@@ -1,6 +1,10 @@
 //! What the tests of this crate share: providers against a mock upstream, and the few
 //! bodies they send.
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests stop at the first surprise"
+)]
 #![allow(
     dead_code,
     unreachable_pub,
@@ -181,7 +185,7 @@ pub async fn forward(
 
 pub fn passed(forwarded: Forwarded) -> Passed {
     match forwarded {
-        Forwarded::Passed(passed) => passed,
+        Forwarded::Passed(passed) => *passed,
         Forwarded::Called { .. } => panic!("it was translated"),
     }
 }
@@ -194,7 +198,7 @@ pub async fn drain(mut body: ByteStream) -> (Vec<u8>, Option<ApiError>) {
         let next = std::future::poll_fn(|context| std::pin::Pin::new(&mut body).poll_next(context));
         match next.await {
             Some(Ok(bytes)) => all.extend_from_slice(&bytes),
-            Some(Err(error)) => return (all, Some(error)),
+            Some(Err(error)) => return (all, Some(*error)),
             None => return (all, None),
         }
     }

@@ -1,63 +1,19 @@
 //! Which name means which model of which provider.
 
-use std::cmp::Reverse;
+mod build;
+mod error;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use prowess_wire::neutral::{ApiError, ErrorKind};
-
-use crate::breaker::Breaker;
-use crate::config::{Config, ConfigError, ModelConfig, Policies};
+pub use self::error::RouteError;
+use crate::config::{ConfigError, ModelConfig, Policies};
 use crate::env::Env;
 use crate::lane::Lane;
-use crate::limit::Limiter;
 use crate::provider::Provider;
 use crate::route::{Route, Target};
 use crate::suggest::nearest;
 use crate::usual::{self, Usual};
-
-/// Why a name means no model.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RouteError {
-    /// No entry and no provider matches.
-    #[error("there is no model called {name:?}{hint}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// What may be done about it.
-        hint: String,
-    },
-    /// The provider is known, but not how to reach it.
-    #[error("{name}: {why}")]
-    NotReady {
-        /// The name.
-        name: String,
-        /// What is missing.
-        why: String,
-    },
-}
-
-impl RouteError {
-    /// Stable identifier of the reason.
-    pub fn code(&self) -> &'static str {
-        match self {
-            RouteError::Unknown { .. } => "model-not-found",
-            RouteError::NotReady { .. } => "provider-not-ready",
-        }
-    }
-
-    /// The error as a client is told of it.
-    pub fn to_api_error(&self) -> ApiError {
-        let kind = match self {
-            RouteError::Unknown { .. } => ErrorKind::NotFound,
-            RouteError::NotReady { .. } => ErrorKind::Authentication,
-        };
-        ApiError {
-            code: Some(self.code().to_owned()),
-            ..ApiError::new(kind, self.to_string())
-        }
-    }
-}
 
 /// All names.
 #[derive(Debug)]
@@ -84,101 +40,6 @@ struct Entry {
 }
 
 impl Table {
-    pub(crate) fn build(config: Config) -> Result<Self, ConfigError> {
-        let mut table = Table {
-            models: Vec::new(),
-            providers: build_providers(&config)?,
-            exact: HashMap::new(),
-            wild: Vec::new(),
-            usual: Mutex::default(),
-            policies: config.usual,
-            env: config.env,
-        };
-        let mut entries = Vec::with_capacity(config.models.len());
-        for model in &config.models {
-            let entry = Arc::new(table.entry(model)?);
-            table.add(model, &entry)?;
-            entries.push(entry);
-        }
-        table.wild.sort_by_key(|(prefix, _)| Reverse(prefix.len()));
-        for (model, entry) in config.models.iter().zip(&entries) {
-            table.add_fallbacks(model, entry)?;
-        }
-        table.models = config.models;
-        Ok(table)
-    }
-
-    fn entry(&self, model: &ModelConfig) -> Result<Entry, ConfigError> {
-        let provider = match self.provider(&model.provider) {
-            Some(provider) => provider,
-            None => self.usual_for_entry(model)?,
-        };
-        let limiter = model.limit.clone();
-        let write = model.write.clone();
-        Ok(Entry {
-            lane: Arc::new(Lane {
-                breaker: Breaker::new(&provider.name, &provider.breaker),
-                limiter: limiter.map(|limit| Limiter::new(&model.name, limit)),
-                write: write.unwrap_or_else(|| provider.lane.write.clone()),
-            }),
-            provider,
-            name: model.name.clone(),
-            model: model.model.clone(),
-            fallbacks: OnceLock::new(),
-        })
-    }
-
-    /// An entry may name a provider that needs no configuration.
-    fn usual_for_entry(&self, model: &ModelConfig) -> Result<Arc<Provider>, ConfigError> {
-        let entry = format!("models.{}.provider", model.name);
-        match usual::by_name(&model.provider) {
-            Some(usual) => self.usual(usual),
-            None => Err(ConfigError::Unknown {
-                entry,
-                what: "provider",
-                name: model.provider.clone(),
-                hint: self.provider_hint(),
-            }),
-        }
-    }
-
-    fn add(&mut self, model: &ModelConfig, entry: &Arc<Entry>) -> Result<(), ConfigError> {
-        for name in std::iter::once(&model.name).chain(&model.aliases) {
-            check_name(name, &model.name)?;
-            let taken = match name.strip_suffix('*') {
-                Some(prefix) => {
-                    let taken = self.wild.iter().any(|(known, _)| known == prefix);
-                    self.wild.push((prefix.to_owned(), Arc::clone(entry)));
-                    taken
-                }
-                None => self.exact.insert(name.clone(), Arc::clone(entry)).is_some(),
-            };
-            if taken {
-                return Err(ConfigError::Duplicate {
-                    entry: format!("models.{name}"),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    /// Once all names are known, those of fallbacks are looked up.
-    fn add_fallbacks(&self, model: &ModelConfig, entry: &Entry) -> Result<(), ConfigError> {
-        let mut fallbacks = Vec::new();
-        for name in &model.fallbacks {
-            let route = self.route(name).map_err(|error| ConfigError::Unknown {
-                entry: format!("models.{}.fallbacks", model.name),
-                what: "model",
-                name: name.clone(),
-                hint: format!(" ({error})"),
-            })?;
-            fallbacks.extend(route.targets.into_iter().next());
-        }
-        // Set once per entry, so it cannot be taken yet.
-        let _ = entry.fallbacks.set(fallbacks);
-        Ok(())
-    }
-
     /// What a name means: an entry's name or alias, an entry's pattern (the longest that
     /// fits), `provider/model`, or a model whose name says whose it is.
     pub(crate) fn route(&self, name: &str) -> Result<Route, RouteError> {
@@ -326,37 +187,4 @@ impl Entry {
             None => self.name.clone(),
         }
     }
-}
-
-fn build_providers(config: &Config) -> Result<Vec<Arc<Provider>>, ConfigError> {
-    let mut providers: Vec<Arc<Provider>> = Vec::new();
-    for entry in &config.providers {
-        if entry.name.is_empty() || entry.name.contains(['/', '*']) {
-            return Err(ConfigError::BadName {
-                entry: format!("providers.{}", entry.name),
-                why: "a provider's name must not be empty nor hold / or *",
-            });
-        }
-        if providers.iter().any(|known| known.name == entry.name) {
-            return Err(ConfigError::Duplicate {
-                entry: format!("providers.{}", entry.name),
-            });
-        }
-        providers.push(Arc::new(Provider::build(entry, &config.env)?));
-    }
-    Ok(providers)
-}
-
-fn check_name(name: &str, model: &str) -> Result<(), ConfigError> {
-    let entry = format!("models.{model}");
-    let body = name.strip_suffix('*').unwrap_or(name);
-    if name.is_empty() {
-        let why = "a model's name must not be empty";
-        return Err(ConfigError::BadName { entry, why });
-    }
-    if body.contains('*') {
-        let why = "a * may only stand at the end of a name";
-        return Err(ConfigError::BadName { entry, why });
-    }
-    Ok(())
 }
