@@ -26,7 +26,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         output::json(&probe)?;
     } else {
-        output::out(&format!("{}\n{}\n", table(&probe).trim_fmt(), verdict(&probe.grade)))?;
+        output::out(&format!(
+            "{}\n{}\n",
+            table(&probe).trim_fmt(),
+            verdict(&probe.grade)
+        ))?;
     }
     Ok(match probe.grade {
         Grade::Strict => Exit::Ok,
@@ -36,7 +40,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn table(probe: &Probe) -> Table {
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table
+        .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
     for check in &probe.checks {
         let mark = if check.ok { "ok" } else { "missing" };
         let mut detail = check.detail.clone();

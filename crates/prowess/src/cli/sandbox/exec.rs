@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use prowess_sandbox::{
-    Chunk, Command, DomainRule, Execution, Grade, Network, Outcome, Policy, Report, Sandbox,
+    Chunk, Command, DomainRule, Execution, Grade, Network, NewSession, Outcome, Policy, Report, Sandbox,
     SkillFile, SkillFiles, Stream,
 };
 use prowess_skill::{Limits, Manifest, Profile};
@@ -77,7 +77,11 @@ struct Printed<'a> {
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let skills = args.skills.iter().map(|path| skill(path)).collect::<Result<_, _>>()?;
+    let skills = args
+        .skills
+        .iter()
+        .map(|path| skill(path))
+        .collect::<Result<_, _>>()?;
     block_on(execute(args, skills))?
 }
 
@@ -85,12 +89,16 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     let sandbox = open(args.data_dir.as_deref(), args.reduced).await?;
     let session = match args.session.as_deref() {
         Some(id) if id != "new" => id.to_owned(),
-        _ => sandbox.create(OWNER, policy(&args), skills).await?,
+        _ => sandbox.create(OWNER, NewSession { policy: policy(&args), skills, ..NewSession::default() }).await?,
     };
     let (sender, receiver) = mpsc::unbounded_channel();
     let execution = Execution {
         command: Command::Argv(args.command.clone()),
-        stdin: if args.stdin { read_stdin()? } else { Vec::new() },
+        stdin: if args.stdin {
+            read_stdin()?
+        } else {
+            Vec::new()
+        },
         env: args.env.clone(),
         timeout: args.timeout,
         stream: (!args.json).then_some(sender),
@@ -103,7 +111,10 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     }
     let kept = args.session.is_some().then_some(session.as_str());
     if args.json {
-        output::json(&Printed { session: kept, report: &report })?;
+        output::json(&Printed {
+            session: kept,
+            report: &report,
+        })?;
     } else {
         tell(&report, kept, args.out.as_deref());
     }
@@ -130,7 +141,10 @@ fn skill(path: &Path) -> anyhow::Result<SkillFiles> {
     let limits = Limits::default();
     let loaded = origin.load(&limits, Profile::Lenient)?;
     let Some(skill) = loaded.skill else {
-        anyhow::bail!("{}: not a skill; see `prowess skill validate`", path.display());
+        anyhow::bail!(
+            "{}: not a skill; see `prowess skill validate`",
+            path.display()
+        );
     };
     let (bundle, _) = origin.read(&limits)?;
     let files = bundle.files().map(|(path, file)| SkillFile {
@@ -139,7 +153,11 @@ fn skill(path: &Path) -> anyhow::Result<SkillFiles> {
         executable: file.executable,
     });
     let digest = Manifest::of(&bundle).digest().hex().to_string();
-    Ok(SkillFiles { name: skill.name, digest, files: files.collect() })
+    Ok(SkillFiles {
+        name: skill.name,
+        digest,
+        files: files.collect(),
+    })
 }
 
 /// Passes output on as it comes, until the command has ended.
@@ -156,7 +174,9 @@ async fn print(mut receiver: mpsc::UnboundedReceiver<Chunk>) {
 
 fn read_stdin() -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::io::stdin().take(MOST_STDIN + 1).read_to_end(&mut bytes)?;
+    std::io::stdin()
+        .take(MOST_STDIN + 1)
+        .read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_STDIN {
         anyhow::bail!("standard input is longer than {}", output::size(MOST_STDIN));
     }
@@ -197,7 +217,10 @@ fn tell(report: &Report, session: Option<&str>, out: Option<&Path>) {
         output::remark(&format!("reduced sandbox: without {}", missing.join(", ")));
     }
     for made in report.outputs.iter().filter(|_| to_people || out.is_some()) {
-        let place = out.map_or_else(|| made.path.clone(), |out| out.join(&made.path).display().to_string());
+        let place = out.map_or_else(
+            || made.path.clone(),
+            |out| out.join(&made.path).display().to_string(),
+        );
         let size = output::size(made.size);
         output::remark(&format!("made {place} ({}, {size})", made.mime_type));
     }
@@ -210,21 +233,33 @@ fn tell(report: &Report, session: Option<&str>, out: Option<&Path>) {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "not a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }
 
 fn bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let number: u64 = digits.parse().map_err(|_| "not a number of bytes".to_owned())?;
-    let shift = match text.strip_prefix(digits).unwrap_or_default().to_ascii_uppercase().as_str() {
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "not a number of bytes".to_owned())?;
+    let shift = match text
+        .strip_prefix(digits)
+        .unwrap_or_default()
+        .to_ascii_uppercase()
+        .as_str()
+    {
         "" | "B" => 0,
         "K" | "KB" | "KIB" => 10,
         "M" | "MB" | "MIB" => 20,
         "G" | "GB" | "GIB" => 30,
         unit => return Err(format!("unknown unit {unit}; use K, M or G")),
     };
-    number.checked_shl(shift).filter(|n| n >> shift == number).ok_or_else(|| "too many bytes".into())
+    number
+        .checked_shl(shift)
+        .filter(|n| n >> shift == number)
+        .ok_or_else(|| "too many bytes".into())
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

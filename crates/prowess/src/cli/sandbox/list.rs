@@ -26,7 +26,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         output::json(&sessions)?;
     } else if !sessions.is_empty() {
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        table
+            .load_style(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic);
         for session in sessions {
             table.add_row([session.id, session.owner, output::size(session.bytes)]);
         }

@@ -36,7 +36,11 @@ pub(super) fn settings(data_dir: Option<&Path>) -> anyhow::Result<Settings> {
 }
 
 fn default_data_dir() -> anyhow::Result<PathBuf> {
-    let given = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let given = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
     let shared = given("XDG_DATA_HOME").or_else(|| Some(given("HOME")?.join(".local/share")));
     let shared = shared.ok_or_else(|| anyhow::anyhow!("no HOME; name a folder with --data-dir"))?;
     Ok(shared.join("prowess"))
@@ -44,7 +48,9 @@ fn default_data_dir() -> anyhow::Result<PathBuf> {
 
 /// Runs a future to its end on this thread.
 pub(super) fn block_on<F: Future>(future: F) -> anyhow::Result<F::Output> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     Ok(runtime.block_on(future))
 }
 
