@@ -9,7 +9,7 @@
     reason = "a measurement stops at the first surprise and prints what it saw"
 )]
 
-use prowess_sandbox::{Command, Execution, Outcome, Policy, Sandbox, Settings};
+use prowess_sandbox::{Command, Execution, NewSession, Outcome, Policy, Sandbox, Settings};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -103,10 +103,7 @@ impl Bench {
         };
         let (cold, warm) = (open("cold", 0).await, open("warm", 1).await);
         let pool = open("pool", 1).await;
-        let session = warm
-            .create(OWNER, Policy::default(), Vec::new())
-            .await
-            .unwrap();
+        let session = warm.create(OWNER, NewSession::default()).await.unwrap();
         let bundle = runc_bundle(folder);
         Self {
             cold,
@@ -158,10 +155,7 @@ async fn wait_until_ready(sandbox: &Sandbox) {
 }
 
 async fn first(sandbox: &Sandbox, command: Command) -> f64 {
-    let session = sandbox
-        .create(OWNER, Policy::default(), Vec::new())
-        .await
-        .unwrap();
+    let session = sandbox.create(OWNER, NewSession::default()).await.unwrap();
     let time = exec(sandbox, &session, command).await;
     sandbox.destroy(OWNER, &session).await.unwrap();
     time

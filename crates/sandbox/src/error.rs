@@ -84,6 +84,12 @@ pub enum Error {
         /// The most there can be.
         most: usize,
     },
+    /// The packages of a layer could not be had.
+    #[error("the package layer could not be built: {why}")]
+    Layer {
+        /// What the installer said, or what is not set.
+        why: String,
+    },
     /// The host's file system or processes did not do as asked.
     #[error("{what}: {source}")]
     Io {
@@ -110,6 +116,7 @@ impl Error {
             Self::NoFile { .. } => "no-file",
             Self::OverQuota { .. } => "over-quota",
             Self::TooLong { .. } => "too-long",
+            Self::Layer { .. } => "layer",
             Self::Io { .. } => "io",
         }
     }

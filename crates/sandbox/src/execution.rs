@@ -161,6 +161,7 @@ pub struct Report {
     /// What was found there and not taken, and why.
     pub skipped: Vec<Skipped>,
     /// Wall-clock time of the command, without waiting in the queue.
+    #[serde(rename = "elapsed_ms", with = "crate::policy::millis")]
     pub elapsed: Duration,
     /// Connections it asked for, when it has a way out.
     pub connections: Vec<Connection>,

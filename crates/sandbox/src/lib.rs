@@ -17,6 +17,7 @@
 //! | `egress` | the proxy: the only way out, to named domains |
 //! | `session` | owners, files, expiry, eviction |
 //! | `skills` | skills on disk, once per digest |
+//! | `packages` | requirements to read-only layers |
 //! | `probe` | what this host can give |
 //! | `queue` | who may run now |
 //!
@@ -30,6 +31,7 @@ pub mod execution;
 mod id;
 mod name;
 mod native;
+pub mod packages;
 pub mod policy;
 pub mod probe;
 mod queue;
@@ -41,6 +43,7 @@ pub use collect::{Output, Reason, Skipped};
 pub use egress::{Connection, Dial, DomainRule, Secret, SystemDial, Verdict};
 pub use error::Error;
 pub use execution::{Captured, Chunk, Command, Execution, LimitHit, Outcome, Report, Stream};
+pub use packages::{Layer, PackageIndex, Requirements};
 pub use policy::{Limits, Network, OutputLimits, Policy};
 pub use probe::{Check, Grade, Probe};
 pub use session::{FileInfo, SessionInfo};
@@ -60,6 +63,33 @@ use std::sync::Arc;
 /// Folders of the state folder.
 const FOLDERS: [&str; 4] = ["stage", "sessions", "skills", "layers"];
 
+/// The owner of sessions in which layers are built; no tenant can have this name.
+const LAYER_OWNER: &str = "\0layers";
+
+/// Tells what a layer depends on beside its requirements.
+const INTERPRETER: &str =
+    "import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform())";
+
+/// What a new session is to have.
+#[derive(Debug, Clone, Default)]
+pub struct NewSession {
+    /// Bounds and network.
+    pub policy: Policy,
+    /// Skills, at `/skills/NAME`.
+    pub skills: Vec<SkillFiles>,
+    /// Python packages, on Python's path.
+    pub layer: Option<Layer>,
+}
+
+impl From<Policy> for NewSession {
+    fn from(policy: Policy) -> Self {
+        Self {
+            policy,
+            ..Self::default()
+        }
+    }
+}
+
 /// Everything that runs commands on this host.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
@@ -74,6 +104,9 @@ struct Inner {
     probe: Probe,
     native: Native,
     dial: Arc<dyn Dial>,
+    packages: Option<PackageIndex>,
+    /// Held while a layer is built, so that the same one is not built twice.
+    building: tokio::sync::Mutex<()>,
 }
 
 impl Sandbox {
@@ -118,6 +151,8 @@ impl Sandbox {
                 probe,
                 native,
                 dial: settings.dial,
+                packages: settings.packages,
+                building: tokio::sync::Mutex::default(),
             }),
         })
     }
@@ -146,21 +181,19 @@ impl Sandbox {
     ///
     /// # Errors
     /// When a skill's name or files cannot become paths, or the disk is full.
-    pub async fn create(
-        &self,
-        owner: &str,
-        policy: Policy,
-        skills: Vec<SkillFiles>,
-    ) -> Result<String, Error> {
+    pub async fn create(&self, owner: &str, new: NewSession) -> Result<String, Error> {
         let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
         blocking(move || {
-            let mounts = skills.iter().map(|skill| {
+            let layer = new
+                .layer
+                .map(|layer| Ok((layer.folder(), packages::INSIDE.to_owned())));
+            let mounts = new.skills.iter().map(|skill| {
                 let folder = skills::materialise(&inner.state, skill)?;
                 Ok((folder, format!("/skills/{}", skill.name)))
             });
-            let mounts = mounts.collect::<Result<_, Error>>()?;
-            let host_id = inner.native.adopt(&policy.limits);
-            inner.sessions.create(&owner, policy, mounts, host_id)
+            let mounts = mounts.chain(layer).collect::<Result<_, Error>>()?;
+            let host_id = inner.native.adopt(&new.policy.limits);
+            inner.sessions.create(&owner, new.policy, mounts, host_id)
         })
         .await
     }
@@ -171,11 +204,22 @@ impl Sandbox {
     /// [`Error::Busy`] when too many wait, [`Error::NoSession`] when it is not the
     /// owner's; what goes wrong inside is part of the report.
     pub async fn exec(&self, owner: &str, id: &str, execution: Execution) -> Result<Report, Error> {
+        self.exec_by(owner, id, execution, None).await
+    }
+
+    /// The same, by a proxy that is not the policy's.
+    async fn exec_by(
+        &self,
+        owner: &str,
+        id: &str,
+        execution: Execution,
+        proxy: Option<Arc<Proxy>>,
+    ) -> Result<Report, Error> {
         let mut held = self.inner.sessions.hold(owner, id).await?;
         let _turn = self.inner.queue.turn(owner).await?;
         let meta = &held.meta;
         let job = Job {
-            proxy: self.inner.proxy(&meta.policy.network, &execution),
+            proxy: proxy.or_else(|| self.inner.proxy(&meta.policy.network, &execution)),
             execution,
             limits: meta.policy.limits.clone(),
             host_id: meta.host_id,
@@ -206,6 +250,67 @@ impl Sandbox {
     #[must_use]
     pub fn ready(&self) -> usize {
         self.inner.native.ready()
+    }
+
+    /// The layer of these requirements, built now if it is not there yet.
+    ///
+    /// # Errors
+    /// [`Error::Layer`] when there is no index, or it cannot satisfy the requirements.
+    pub async fn layer(&self, requirements: &Requirements) -> Result<Layer, Error> {
+        let Some(index) = &self.inner.packages else {
+            let why = "no package index is set".into();
+            return Err(Error::Layer { why });
+        };
+        let _building = self.inner.building.lock().await;
+        let policy = Policy {
+            limits: packages::limits(),
+            ..Policy::default()
+        };
+        let id = self.create(LAYER_OWNER, policy.into()).await?;
+        let built = self.build(&id, index, requirements).await;
+        self.destroy(LAYER_OWNER, &id).await?;
+        built
+    }
+
+    async fn build(
+        &self,
+        id: &str,
+        index: &PackageIndex,
+        requirements: &Requirements,
+    ) -> Result<Layer, Error> {
+        let about = Execution {
+            command: Command::Python(INTERPRETER.into()),
+            ..Execution::default()
+        };
+        let about = self.exec(LAYER_OWNER, id, about).await?;
+        let layer = Layer {
+            key: requirements.key(&about.stdout.text, &index.url),
+        };
+        let place = self.inner.state.join(layer.folder());
+        if place.is_dir() {
+            return Ok(layer);
+        }
+        let text = requirements.text().as_bytes().to_vec();
+        self.put(LAYER_OWNER, id, "requirements.txt", text).await?;
+        let install = Execution {
+            command: Command::Argv(packages::command(index)),
+            ..Execution::default()
+        };
+        let proxy = Proxy::trusting(index.hosts.clone(), Arc::clone(&self.inner.dial));
+        let report = self.exec_by(LAYER_OWNER, id, install, Some(proxy)).await?;
+        if report.outcome != Outcome::Exit(0) {
+            let why = format!(
+                "{:?}: {}{}",
+                report.outcome, report.stdout.text, report.stderr.text
+            );
+            return Err(Error::Layer { why });
+        }
+        self.with(LAYER_OWNER, id, move |held| {
+            let built = held.data().join(packages::BUILT);
+            fs::rename(&built, &place).during(place.display())
+        })
+        .await?;
+        Ok(layer)
     }
 
     /// Writes a file into a session.

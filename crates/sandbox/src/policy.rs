@@ -13,7 +13,8 @@ const MIB: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// Wall-clock time.
+    /// Wall-clock time; in milliseconds, as `timeout_ms`, where it is written down.
+    #[serde(rename = "timeout_ms", with = "millis")]
     pub timeout: Duration,
     /// Everything the command holds in memory, in bytes. That includes files in `/tmp`
     /// and, until the command ends, files written to `/mnt/data`.
@@ -98,4 +99,23 @@ pub struct Policy {
     pub limits: Limits,
     /// Network.
     pub network: Network,
+}
+
+/// Durations as whole milliseconds.
+pub(crate) mod millis {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::time::Duration;
+
+    pub(crate) fn serialize<S: Serializer>(
+        duration: &Duration,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Duration, D::Error> {
+        u64::deserialize(deserializer).map(Duration::from_millis)
+    }
 }

@@ -1,6 +1,7 @@
 //! What the operator decides once, for all sandboxes.
 
 use crate::egress::{Dial, SystemDial};
+use crate::packages::PackageIndex;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,6 +35,8 @@ pub struct Settings {
     pub session_idle: Duration,
     /// How long a session lives at most.
     pub session_life: Duration,
+    /// Where package layers are built from; without it there are none.
+    pub packages: Option<PackageIndex>,
     /// How commands with a way out reach the network.
     pub dial: Arc<dyn Dial>,
     /// Bytes that all sessions may take together before the least recently used goes.
@@ -58,6 +61,7 @@ impl Settings {
             host_ids: 1_900_000_000..2_000_000_000,
             session_idle: Duration::from_secs(20 * 60),
             session_life: Duration::from_secs(24 * 60 * 60),
+            packages: None,
             dial: Arc::new(SystemDial),
             disk_bytes: 20 << 30,
         }

@@ -3,8 +3,8 @@
 //! launcher when started as one.
 
 use prowess_sandbox::{
-    Command, Error, Execution, FileInfo, Grade, Limits, Policy, Report, Sandbox, Settings,
-    SkillFile, SkillFiles,
+    Command, Error, Execution, FileInfo, Grade, Limits, NewSession, Policy, Report, Sandbox,
+    Settings, SkillFile, SkillFiles,
 };
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -86,7 +86,18 @@ async fn serve(request: Request) -> Result<Answer, Error> {
     let keep = request.keep || request.session.is_some();
     let session = match request.session {
         Some(session) => session,
-        None => sandbox.create(OWNER, policy, skills).await?,
+        None => {
+            sandbox
+                .create(
+                    OWNER,
+                    NewSession {
+                        policy,
+                        skills,
+                        ..NewSession::default()
+                    },
+                )
+                .await?
+        }
     };
     for (path, text) in request.put {
         sandbox

@@ -10,6 +10,7 @@ use crate::collect::{self, Collected, Usage};
 use crate::egress::Proxy;
 use crate::error::{During, Error};
 use crate::execution::{Command, Execution, LimitHit, Outcome, Report};
+use crate::packages;
 use crate::policy::Limits;
 use crate::probe::Grade;
 use cgroup::{Counters, Hierarchy};
@@ -236,7 +237,11 @@ impl Native {
         let lower = (job.usage.entries > 0).then(|| job.data.clone());
         Ok(Go {
             argv: job.execution.command.argv()?,
-            env: environment(&job.execution.env, job.proxy.is_some()),
+            env: environment(
+                &job.execution.env,
+                job.proxy.is_some(),
+                has_layer(&job.mounts),
+            ),
             cwd: prowess_launcher::spec::DATA_DIR.into(),
             data: Data {
                 lower,
@@ -269,7 +274,7 @@ impl Native {
                 address_space: self.shared.hierarchy.is_none().then_some(limits.memory),
             },
             landlock: self.shared.landlock,
-            warm: Some(warm::python(environment(&[], false))),
+            warm: Some(warm::python(environment(&[], false, false))),
         }
     }
 
@@ -296,7 +301,7 @@ impl Native {
 }
 
 /// The few variables every command has, and those given for it, which win.
-fn environment(given: &[(String, String)], proxy: bool) -> Vec<(String, String)> {
+fn environment(given: &[(String, String)], proxy: bool, layer: bool) -> Vec<(String, String)> {
     let always = [
         ("PATH", PATH),
         ("HOME", "/tmp"),
@@ -311,14 +316,20 @@ fn environment(given: &[(String, String)], proxy: bool) -> Vec<(String, String)>
         .iter()
         .filter(|_| proxy)
         .map(|name| (*name, address.as_str()));
+    let packages = layer.then_some(("PYTHONPATH", packages::INSIDE));
     let is_given = |name: &str| given.iter().any(|(key, _)| key == name);
     let kept = always
         .into_iter()
         .chain(ways_out)
+        .chain(packages)
         .filter(|(name, _)| !is_given(name));
     kept.map(|(name, value)| (name.to_owned(), value.to_owned()))
         .chain(given.iter().cloned())
         .collect()
+}
+
+fn has_layer(mounts: &[(String, String)]) -> bool {
+    mounts.iter().any(|(_, inside)| inside == packages::INSIDE)
 }
 
 fn hits(before: Counters, after: Counters, ended: &Ended) -> Vec<LimitHit> {

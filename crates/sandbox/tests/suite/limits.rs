@@ -90,7 +90,7 @@ for _ in range(8):
 try:
     while True: os.wait()
 except ChildProcessError: pass";
-    let limits = json!({ "memory": 128 * MIB, "timeout": { "secs": 2, "nanos": 0 } });
+    let limits = json!({ "memory": 128 * MIB, "timeout_ms": 2000 });
     let report = survive(
         &Host::new(Who::Root),
         limits,

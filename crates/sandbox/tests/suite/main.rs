@@ -13,6 +13,7 @@ mod lifecycle;
 mod limits;
 mod network;
 mod outputs;
+mod packages;
 mod sessions;
 mod support;
 mod warmth;

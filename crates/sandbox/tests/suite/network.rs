@@ -58,7 +58,7 @@ async fn run(program: &str) -> Report {
         network: Network::Allow(domains.into()),
         ..Policy::default()
     };
-    let id = one.sandbox.create(OWNER, policy, Vec::new()).await.unwrap();
+    let id = one.sandbox.create(OWNER, policy.into()).await.unwrap();
     let secret = Secret {
         stand_in: "KEY-STAND-IN".into(),
         value: "real-key".into(),

@@ -1,7 +1,7 @@
 //! Sessions: whose they are, how long they last, and what survives.
 
 use crate::support::{Host, OWNER, Sandboxed, everyone, stdout};
-use prowess_sandbox::{Command, Execution, Outcome, Policy, SkillFile, SkillFiles};
+use prowess_sandbox::{Command, Execution, NewSession, Outcome, SkillFile, SkillFiles};
 use serde_json::json;
 use std::io::Read;
 use std::sync::Arc;
@@ -219,19 +219,13 @@ async fn the_least_recently_used_session_makes_room() {
         .put(OWNER, &one.session, "a", vec![0; 600])
         .await
         .unwrap();
-    let second = sandbox
-        .create(OWNER, Policy::default(), Vec::new())
-        .await
-        .unwrap();
+    let second = sandbox.create(OWNER, NewSession::default()).await.unwrap();
     assert_eq!(sandbox.sessions().len(), 2, "there is room yet");
     sandbox
         .put(OWNER, &second, "b", vec![0; 600])
         .await
         .unwrap();
-    let third = sandbox
-        .create(OWNER, Policy::default(), Vec::new())
-        .await
-        .unwrap();
+    let third = sandbox.create(OWNER, NewSession::default()).await.unwrap();
     let left: Vec<_> = sandbox
         .sessions()
         .into_iter()
@@ -257,7 +251,13 @@ async fn a_skill_is_written_once_and_shared() {
     for text in ["first", "ignored, for the digest is the same"] {
         let id = one
             .sandbox
-            .create(OWNER, Policy::default(), vec![skill(text)])
+            .create(
+                OWNER,
+                NewSession {
+                    skills: vec![skill(text)],
+                    ..NewSession::default()
+                },
+            )
             .await
             .unwrap();
         let command = Command::Bash("cat /skills/pdf/a/b.txt".into());
@@ -280,7 +280,13 @@ async fn a_skill_is_written_once_and_shared() {
         (evil.digest, evil.files[0].path) = ("d2".into(), path.into());
         let refused = one
             .sandbox
-            .create(OWNER, Policy::default(), vec![evil])
+            .create(
+                OWNER,
+                NewSession {
+                    skills: vec![evil],
+                    ..NewSession::default()
+                },
+            )
             .await;
         assert_eq!(refused.unwrap_err().code(), "bad-name", "{path}");
     }

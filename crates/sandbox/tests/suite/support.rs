@@ -1,6 +1,6 @@
 //! Starting the helper, which is a server in a nutshell, as root and as a user.
 
-use prowess_sandbox::{Error, Execution, Policy, Report, Sandbox, Settings};
+use prowess_sandbox::{Error, Execution, NewSession, Report, Sandbox, Settings};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
@@ -220,10 +220,7 @@ impl Sandboxed {
         settings.warm = 0;
         change(&mut settings);
         let sandbox = Sandbox::open(settings).await.unwrap();
-        let session = sandbox
-            .create(OWNER, Policy::default(), Vec::new())
-            .await
-            .unwrap();
+        let session = sandbox.create(OWNER, NewSession::default()).await.unwrap();
         Self {
             sandbox,
             session,
@@ -250,7 +247,7 @@ impl Sandboxed {
     pub(crate) async fn another(&self) -> Self {
         let session = self
             .sandbox
-            .create(OWNER, Policy::default(), Vec::new())
+            .create(OWNER, NewSession::default())
             .await
             .unwrap();
         Self {

@@ -1,7 +1,7 @@
 //! Sandboxes made ahead: the same answers as from a new one, sooner.
 
 use crate::support::{Host, OWNER, Sandboxed, everyone, stderr, stdout};
-use prowess_sandbox::{Command, Execution, Policy};
+use prowess_sandbox::{Command, Execution, NewSession, Policy};
 use serde_json::json;
 
 /// Programs whose behaviour must not tell whether the interpreter was there before.
@@ -70,7 +70,7 @@ async fn a_spare_one_serves_the_first_command_of_a_new_session_and_no_other() {
     }
     let id = one
         .sandbox
-        .create(OWNER, Policy::default(), Vec::new())
+        .create(OWNER, NewSession::default())
         .await
         .unwrap();
     let command = Command::Python("import sys; print('json' in sys.modules)".into());

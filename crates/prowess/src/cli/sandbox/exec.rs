@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use prowess_sandbox::{
-    Chunk, Command, DomainRule, Execution, Grade, Network, Outcome, Policy, Report, Sandbox,
+    Chunk, Command, DomainRule, Execution, Grade, Network, NewSession, Outcome, Policy, Report, Sandbox,
     SkillFile, SkillFiles, Stream,
 };
 use prowess_skill::{Limits, Manifest, Profile};
@@ -89,7 +89,7 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     let sandbox = open(args.data_dir.as_deref(), args.reduced).await?;
     let session = match args.session.as_deref() {
         Some(id) if id != "new" => id.to_owned(),
-        _ => sandbox.create(OWNER, policy(&args), skills).await?,
+        _ => sandbox.create(OWNER, NewSession { policy: policy(&args), skills, ..NewSession::default() }).await?,
     };
     let (sender, receiver) = mpsc::unbounded_channel();
     let execution = Execution {
