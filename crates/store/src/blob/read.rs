@@ -1,0 +1,125 @@
+//! Content on its way out, checked against its digest.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::stream::{self, BoxStream};
+use futures_util::{Stream, StreamExt, TryStreamExt};
+use prowess_skill::Digest;
+use sha2::{Digest as _, Sha256};
+
+use super::Blobs;
+use crate::db::{Row, Sql};
+use crate::error::{Error, Result};
+
+/// Objects read at once.
+const READS: usize = 8;
+
+/// Content as it comes from where it lies. Ends with an error if it is not what
+/// its digest says.
+pub struct ContentStream {
+    chunks: BoxStream<'static, object_store::Result<Bytes>>,
+    hash: Option<Sha256>,
+    digest: Digest,
+}
+
+impl ContentStream {
+    fn new(digest: Digest, chunks: BoxStream<'static, object_store::Result<Bytes>>) -> Self {
+        ContentStream {
+            chunks,
+            hash: Some(Sha256::new()),
+            digest,
+        }
+    }
+
+    /// All of it.
+    pub async fn collect(self) -> Result<Bytes> {
+        let whole = self.try_fold(BytesMut::new(), |mut whole, chunk| async move {
+            whole.extend_from_slice(&chunk);
+            Ok(whole)
+        });
+        Ok(whole.await?.freeze())
+    }
+
+    /// At the end: nothing more, or what is wrong.
+    fn verdict(&mut self) -> Option<Result<Bytes>> {
+        let found = spelled(self.hash.take()?);
+        let right = found == self.digest.to_string();
+        (!right).then(|| Err(damaged(self.digest, format!("it reads as {found}"))))
+    }
+}
+
+impl Stream for ContentStream {
+    type Item = Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes>>> {
+        match self.chunks.poll_next_unpin(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(None) => Poll::Ready(self.verdict()),
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(error.into()))),
+            Poll::Ready(Some(Ok(chunk))) => {
+                if let Some(hash) = &mut self.hash {
+                    hash.update(&chunk);
+                }
+                Poll::Ready(Some(Ok(chunk)))
+            }
+        }
+    }
+}
+
+impl Blobs {
+    /// Opens content for reading.
+    pub(crate) async fn open(&self, digest: Digest) -> Result<ContentStream> {
+        let sql = Sql::new("SELECT place, data FROM blobs WHERE digest = $1 AND state = 'ready'");
+        let row = self.db.one(sql.bind(digest.to_string())).await?;
+        let row = row.ok_or_else(|| damaged(digest, "there is none".to_owned()))?;
+        self.open_row(digest, &row).await
+    }
+
+    async fn open_row(&self, digest: Digest, row: &Row) -> Result<ContentStream> {
+        let chunks = match row.maybe_bytes("data")? {
+            Some(data) => stream::iter([Ok(Bytes::from(data))]).boxed(),
+            None => self.storage.read(&row.text("place")?).await?,
+        };
+        Ok(ContentStream::new(digest, chunks))
+    }
+}
+
+/// Everything a version refers to, by digest.
+pub(crate) async fn read_version(blobs: &Blobs, version: &str) -> Result<HashMap<Digest, Bytes>> {
+    let sql = Sql::new(
+        "SELECT b.digest, b.place, b.data FROM version_blobs v
+         JOIN blobs b ON b.digest = v.digest AND b.state = 'ready' WHERE v.version = $1",
+    );
+    let rows = blobs.db.all(sql.bind(version)).await?;
+    stream::iter(rows)
+        .map(|row| async move {
+            let digest = parse(&row.text("digest")?)?;
+            let content = blobs.open_row(digest, &row).await?.collect().await?;
+            Ok((digest, content))
+        })
+        .buffer_unordered(READS)
+        .try_collect()
+        .await
+}
+
+/// What a hash has come to, as a digest is written.
+pub(super) fn spelled(hash: Sha256) -> String {
+    format!("sha256:{:x}", Bytes::copy_from_slice(&hash.finalize()))
+}
+
+pub(crate) fn parse(digest: &str) -> Result<Digest> {
+    digest.parse().map_err(|error| Error::Row {
+        table: "blobs",
+        reason: format!("digest `{digest}`: {error}"),
+    })
+}
+
+fn damaged(digest: Digest, reason: String) -> Error {
+    Error::Damaged {
+        digest: digest.to_string(),
+        reason,
+    }
+}

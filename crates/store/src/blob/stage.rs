@@ -1,0 +1,170 @@
+//! Content on its way in, before anyone refers to it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt, TryStreamExt, pin_mut, stream};
+use object_store::WriteMultipart;
+use prowess_skill::Digest;
+use sha2::{Digest as _, Sha256};
+
+use super::{Blobs, Body, Staged, read};
+use crate::db::{Sql, Value};
+use crate::error::{Error, Result};
+use crate::id::{self, Prefix};
+use crate::time::Timestamp;
+
+/// Objects written at once.
+const WRITES: usize = 4;
+/// Parts of one object under way at once: a bound on memory, 5 MiB each.
+const PARTS: usize = 3;
+
+impl Blobs {
+    /// Stages contents by digest. Those that are stored already cost one query.
+    pub(crate) async fn stage(&self, contents: BTreeMap<Digest, Bytes>) -> Result<Vec<Staged>> {
+        let large = |data: &Bytes| data.len() > self.inline_bytes;
+        let wanted = contents.iter().filter(|(_, data)| large(data));
+        let known = self
+            .known(wanted.map(|(digest, _)| digest.to_string()))
+            .await?;
+        let mut staged = Vec::new();
+        let mut writes = Vec::new();
+        for (digest, data) in contents {
+            let size = data.len() as i64;
+            let body = if !large(&data) {
+                Body::Inline(data)
+            } else if known.contains(&digest.to_string()) {
+                Body::Known
+            } else {
+                let place = id::new(Prefix::Blob, Timestamp::now())?;
+                writes.push((place.clone(), data));
+                Body::Written(place)
+            };
+            staged.push(Staged { digest, size, body });
+        }
+        self.announce(
+            writes
+                .iter()
+                .map(|(place, data)| (place.as_str(), data.len())),
+        )
+        .await?;
+        stream::iter(writes)
+            .map(|(place, data)| async move { self.storage.put(&place, data).await })
+            .buffer_unordered(WRITES)
+            .try_collect::<()>()
+            .await?;
+        Ok(staged)
+    }
+
+    /// Stages a stream, without ever holding more of it than a few parts.
+    pub(crate) async fn stage_stream(
+        &self,
+        content: impl Stream<Item = io::Result<Bytes>>,
+        limit: u64,
+    ) -> Result<Staged> {
+        pin_mut!(content);
+        let mut intake = Intake::new(limit);
+        let mut start = BytesMut::new();
+        while start.len() <= self.inline_bytes {
+            match content.next().await {
+                Some(chunk) => start.extend_from_slice(&intake.take(chunk)?),
+                None => {
+                    let body = Body::Inline(start.freeze());
+                    return intake.finish(body);
+                }
+            }
+        }
+        let place = id::new(Prefix::Blob, Timestamp::now())?;
+        self.announce([(place.as_str(), 0)]).await?;
+        let mut writer = self.storage.begin(&place).await?;
+        match fill(&mut writer, start.freeze(), content, &mut intake).await {
+            Ok(()) => writer.finish().await.map(drop)?,
+            Err(error) => {
+                writer.abort().await?;
+                return Err(error);
+            }
+        }
+        intake.finish(Body::Written(place))
+    }
+
+    /// Which of these digests can be referred to right now.
+    async fn known(&self, digests: impl Iterator<Item = String>) -> Result<HashSet<String>> {
+        let digests: Vec<_> = digests.collect();
+        if digests.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let sql = Sql::new("SELECT digest FROM blobs WHERE state = 'ready' AND digest IN ");
+        let rows = self.db.all(sql.list(digests)).await?;
+        rows.iter().map(|row| row.text("digest")).collect()
+    }
+
+    /// Says where objects are about to be written, so that none is ever forgotten.
+    async fn announce<'p>(&self, places: impl IntoIterator<Item = (&'p str, usize)>) -> Result<()> {
+        let now = Timestamp::now();
+        let row = |(place, size): (&str, usize)| -> Vec<Value> {
+            vec![
+                place.into(),
+                "pending".into(),
+                (size as i64).into(),
+                now.into(),
+            ]
+        };
+        let rows: Vec<_> = places.into_iter().map(row).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let sql = Sql::new("INSERT INTO blobs (place, state, size, touched_at) VALUES ");
+        self.db.run(sql.rows(rows)).await.map(drop)
+    }
+}
+
+async fn fill(
+    writer: &mut WriteMultipart,
+    start: Bytes,
+    mut rest: impl Stream<Item = io::Result<Bytes>> + Unpin,
+    intake: &mut Intake,
+) -> Result<()> {
+    writer.put(start);
+    while let Some(chunk) = rest.next().await {
+        let chunk = intake.take(chunk)?;
+        writer.wait_for_capacity(PARTS).await?;
+        writer.put(chunk);
+    }
+    Ok(())
+}
+
+/// Counts and hashes what passes.
+struct Intake {
+    hash: Sha256,
+    size: u64,
+    limit: u64,
+}
+
+impl Intake {
+    fn new(limit: u64) -> Self {
+        Intake {
+            hash: Sha256::new(),
+            size: 0,
+            limit,
+        }
+    }
+
+    fn take(&mut self, chunk: io::Result<Bytes>) -> Result<Bytes> {
+        let chunk = chunk.map_err(Error::Interrupted)?;
+        self.size = self.size.saturating_add(chunk.len() as u64);
+        if self.size > self.limit {
+            return Err(Error::FileTooLarge { limit: self.limit });
+        }
+        self.hash.update(&chunk);
+        Ok(chunk)
+    }
+
+    fn finish(self, body: Body) -> Result<Staged> {
+        Ok(Staged {
+            digest: read::parse(&read::spelled(self.hash))?,
+            size: i64::try_from(self.size).unwrap_or(i64::MAX),
+            body,
+        })
+    }
+}

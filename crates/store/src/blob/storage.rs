@@ -1,0 +1,114 @@
+//! Where large content lies: a folder of this machine or any object store.
+//!
+//! Knows places and bytes, nothing of digests, rows or references.
+
+use std::path::{Path as FilePath, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, WriteMultipart};
+use url::Url;
+
+use crate::error::{Error, Result};
+
+/// An object store, and where in it our objects are.
+pub(crate) struct Storage {
+    objects: Arc<dyn ObjectStore>,
+    prefix: Path,
+    /// The folder behind it, when it is one of this machine.
+    folder: Option<PathBuf>,
+}
+
+impl Storage {
+    /// A folder, made if missing. Objects are written beside their place, synced
+    /// and renamed, so that none is ever seen half written.
+    pub(crate) fn folder(folder: &FilePath) -> Result<Self> {
+        let config = |reason: std::io::Error| Error::Config {
+            setting: "blobs.url",
+            reason: format!("cannot use folder {}: {reason}", folder.display()),
+        };
+        std::fs::create_dir_all(folder).map_err(config)?;
+        let folder = folder.canonicalize().map_err(config)?;
+        let objects = LocalFileSystem::new_with_prefix(&folder)?.with_fsync(true);
+        Ok(Storage {
+            objects: Arc::new(objects),
+            prefix: Path::default(),
+            folder: Some(folder),
+        })
+    }
+
+    /// An object store by its URL.
+    pub(crate) fn url(url: &str, options: &[(String, String)]) -> Result<Self> {
+        let config = |reason: String| Error::Config {
+            setting: "blobs.url",
+            reason: format!("cannot use `{url}`: {reason}"),
+        };
+        let parsed = Url::parse(url).map_err(|error| config(error.to_string()))?;
+        let options = options.iter().map(|(name, value)| (name, value));
+        let (objects, prefix) = object_store::parse_url_opts(&parsed, options)
+            .map_err(|error| config(error.to_string()))?;
+        Ok(Storage {
+            objects: objects.into(),
+            prefix,
+            folder: None,
+        })
+    }
+
+    /// Objects are spread by the end of their place, which is chance; its
+    /// beginning is the time and would put a day's objects into one folder.
+    fn path(&self, place: &str) -> Path {
+        let shard = place.get(place.len().saturating_sub(2)..).unwrap_or(place);
+        self.prefix.clone().join(shard).join(place)
+    }
+
+    pub(crate) async fn put(&self, place: &str, data: Bytes) -> Result<()> {
+        self.objects.put(&self.path(place), data.into()).await?;
+        Ok(())
+    }
+
+    /// Begins an object of unknown size.
+    pub(crate) async fn begin(&self, place: &str) -> Result<WriteMultipart> {
+        let upload = self.objects.put_multipart(&self.path(place)).await?;
+        Ok(WriteMultipart::new(upload))
+    }
+
+    pub(crate) async fn read(
+        &self,
+        place: &str,
+    ) -> Result<BoxStream<'static, object_store::Result<Bytes>>> {
+        let found = self.objects.get(&self.path(place)).await?;
+        Ok(found.into_stream().boxed())
+    }
+
+    /// Removes an object and whatever was left of an attempt to write it. That
+    /// there is none is fine.
+    pub(crate) async fn delete(&self, place: &str) -> Result<()> {
+        self.remove_unfinished(place).await?;
+        match self.objects.delete(&self.path(place)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A process that dies while it writes to a folder leaves the file it was
+    /// writing, under the object's name with a number behind.
+    async fn remove_unfinished(&self, place: &str) -> Result<()> {
+        let Some(folder) = &self.folder else {
+            return Ok(());
+        };
+        let file = folder.join(format!("{}#1", self.path(place)));
+        match tokio::fs::remove_file(&file).await {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::Blobs(object_store::Error::Generic {
+                    store: "folder",
+                    source: Box::new(error),
+                }))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The schema, brought up to date at start-up.
+//!
+//! All missing steps run in one transaction, under a lock that every starting
+//! process asks for: the first one does the work, the others find it done.
+
+use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
+
+use crate::error::{Error, Result};
+
+/// The steps, oldest first. A step that has been released is never changed.
+const STEPS: [Step; 1] = [Step {
+    sqlite: include_str!("../../migrations/0001_sqlite.sql"),
+    postgres: include_str!("../../migrations/0001_postgres.sql"),
+}];
+
+struct Step {
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+/// Any number will do that no other program uses on the same database.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(7381250463)";
+const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)";
+const CURRENT: &str = "SELECT COALESCE(MAX(version), 0) AS version FROM schema_version";
+const APPLIED: &str = "INSERT INTO schema_version (version) VALUES ($1)";
+
+pub(super) async fn sqlite(pool: &SqlitePool) -> Result<()> {
+    let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
+    tx.execute(VERSIONS).await?;
+    let current: i64 = tx.fetch_one(CURRENT).await?.try_get("version")?;
+    for (version, step) in missing(current)? {
+        tx.execute(raw_sql(step.sqlite)).await?;
+        sqlx::query(APPLIED).bind(version).execute(&mut *tx).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+pub(super) async fn postgres(pool: &PgPool) -> Result<()> {
+    let mut tx = pool.begin().await?;
+    tx.execute(LOCK).await?;
+    tx.execute(VERSIONS).await?;
+    let current: i64 = tx.fetch_one(CURRENT).await?.try_get("version")?;
+    for (version, step) in missing(current)? {
+        tx.execute(raw_sql(step.postgres)).await?;
+        sqlx::query(APPLIED).bind(version).execute(&mut *tx).await?;
+    }
+    Ok(tx.commit().await?)
+}
+
+/// The steps after `current`, with their numbers.
+fn missing(current: i64) -> Result<impl Iterator<Item = (i64, &'static Step)>> {
+    let known = STEPS.len() as i64;
+    if current > known {
+        return Err(Error::SchemaTooNew {
+            found: current,
+            known,
+        });
+    }
+    Ok((1..)
+        .zip(&STEPS)
+        .filter(move |(version, _)| *version > current))
+}

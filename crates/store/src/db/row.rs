@@ -1,0 +1,64 @@
+//! One row of either engine, read by column name.
+
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{ColumnIndex, Decode, Row as _, Type};
+
+use crate::error::Result;
+use crate::time::Timestamp;
+
+/// A row as an engine gives it.
+pub(crate) enum Row {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+impl Row {
+    fn get<'r, T>(&'r self, column: &str) -> Result<T>
+    where
+        T: Decode<'r, sqlx::Sqlite> + Type<sqlx::Sqlite>,
+        T: Decode<'r, sqlx::Postgres> + Type<sqlx::Postgres>,
+        for<'c> &'c str: ColumnIndex<SqliteRow> + ColumnIndex<PgRow>,
+    {
+        Ok(match self {
+            Row::Sqlite(row) => row.try_get(column)?,
+            Row::Postgres(row) => row.try_get(column)?,
+        })
+    }
+
+    pub(crate) fn int(&self, column: &str) -> Result<i64> {
+        self.get(column)
+    }
+
+    pub(crate) fn maybe_int(&self, column: &str) -> Result<Option<i64>> {
+        self.get(column)
+    }
+
+    pub(crate) fn real(&self, column: &str) -> Result<f64> {
+        self.get(column)
+    }
+
+    pub(crate) fn flag(&self, column: &str) -> Result<bool> {
+        Ok(self.int(column)? != 0)
+    }
+
+    pub(crate) fn time(&self, column: &str) -> Result<Timestamp> {
+        Ok(Timestamp::from_micros(self.int(column)?))
+    }
+
+    pub(crate) fn maybe_time(&self, column: &str) -> Result<Option<Timestamp>> {
+        Ok(self.maybe_int(column)?.map(Timestamp::from_micros))
+    }
+
+    pub(crate) fn text(&self, column: &str) -> Result<String> {
+        self.get(column)
+    }
+
+    pub(crate) fn maybe_text(&self, column: &str) -> Result<Option<String>> {
+        self.get(column)
+    }
+
+    pub(crate) fn maybe_bytes(&self, column: &str) -> Result<Option<Vec<u8>>> {
+        self.get(column)
+    }
+}

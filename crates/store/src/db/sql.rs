@@ -1,0 +1,178 @@
+//! One statement with its values, for either engine.
+//!
+//! Only literals of this crate become SQL text; everything else is a value.
+
+use std::borrow::Cow;
+
+use crate::time::Timestamp;
+
+/// A statement and the values of its `$1`, `$2`, …
+#[derive(Debug, Clone)]
+pub(crate) struct Sql {
+    pub(super) text: Cow<'static, str>,
+    pub(super) values: Vec<Value>,
+    pub(super) locking: bool,
+}
+
+/// What both engines can store. Absent values keep their type: PostgreSQL asks.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Int(Option<i64>),
+    Real(f64),
+    Text(Option<String>),
+    Bytes(Option<Vec<u8>>),
+}
+
+impl Sql {
+    pub(crate) fn new(text: &'static str) -> Self {
+        Sql {
+            text: Cow::Borrowed(text),
+            values: Vec::new(),
+            locking: false,
+        }
+    }
+
+    /// Gives the next `$n` its value.
+    pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+
+    /// Appends literal text.
+    pub(crate) fn push(mut self, text: &'static str) -> Self {
+        self.text.to_mut().push_str(text);
+        self
+    }
+
+    /// Appends literal text, the next placeholder and its value.
+    pub(crate) fn with(self, text: &'static str, value: impl Into<Value>) -> Self {
+        let mut sql = self.push(text).bind(value);
+        let placeholder = format!("${}", sql.values.len());
+        sql.text.to_mut().push_str(&placeholder);
+        sql
+    }
+
+    /// Appends `(a, b, …)`. The caller gives at least one value: an empty list is no SQL.
+    pub(crate) fn list<V: Into<Value>>(self, values: impl IntoIterator<Item = V>) -> Self {
+        let mut sql = self;
+        for (at, value) in values.into_iter().enumerate() {
+            sql = sql.with(if at == 0 { "(" } else { ", " }, value);
+        }
+        sql.push(")")
+    }
+
+    /// Appends `(…), (…), …`, one list for each row.
+    pub(crate) fn rows(self, rows: impl IntoIterator<Item = Vec<Value>>) -> Self {
+        let mut sql = self;
+        for (at, row) in rows.into_iter().enumerate() {
+            sql = if at == 0 { sql } else { sql.push(", ") };
+            sql = sql.list(row);
+        }
+        sql
+    }
+
+    /// Locks the rows a SELECT gives until the transaction ends. SQLite needs no
+    /// word for it: its writing transactions have the database to themselves.
+    pub(crate) fn locking(mut self) -> Self {
+        self.locking = true;
+        self
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Int(Some(value))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(value: Option<i64>) -> Self {
+        Value::Int(value)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Int(Some(i64::from(value)))
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Real(value)
+    }
+}
+
+impl From<Timestamp> for Value {
+    fn from(value: Timestamp) -> Self {
+        Value::Int(Some(value.as_micros()))
+    }
+}
+
+impl From<Option<Timestamp>> for Value {
+    fn from(value: Option<Timestamp>) -> Self {
+        Value::Int(value.map(Timestamp::as_micros))
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::Text(Some(value.to_owned()))
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Value::Text(Some(value))
+    }
+}
+
+impl From<&String> for Value {
+    fn from(value: &String) -> Self {
+        Value::Text(Some(value.clone()))
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(value: Option<&str>) -> Self {
+        Value::Text(value.map(str::to_owned))
+    }
+}
+
+impl From<Option<String>> for Value {
+    fn from(value: Option<String>) -> Self {
+        Value::Text(value)
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(value: Vec<u8>) -> Self {
+        Value::Bytes(Some(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_numbered_in_the_order_of_their_values() {
+        let sql = Sql::new("SELECT a FROM t WHERE x = $1")
+            .bind("x")
+            .with(" AND y = ", 2)
+            .push(" AND z IN ")
+            .list(["p", "q"]);
+        assert_eq!(
+            sql.text,
+            "SELECT a FROM t WHERE x = $1 AND y = $2 AND z IN ($3, $4)"
+        );
+        assert_eq!(sql.values.len(), 4);
+    }
+
+    #[test]
+    fn rows_become_one_list_each() {
+        let sql = Sql::new("INSERT INTO t VALUES ")
+            .rows([vec![1.into(), "a".into()], vec![2.into(), "b".into()]]);
+        assert_eq!(sql.text, "INSERT INTO t VALUES ($1, $2), ($3, $4)");
+    }
+}

@@ -1,0 +1,247 @@
+//! Everything that can go wrong in the store, with a stable code for each.
+//!
+//! A face of the product decides on status and wording per dialect; it needs
+//! only the variant and [`Error::code`].
+
+/// What is being looked for, in the words of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A skill.
+    Skill,
+    /// A version of a skill.
+    Version,
+    /// A file.
+    File,
+    /// A key.
+    Key,
+    /// A tenant.
+    Tenant,
+}
+
+impl Kind {
+    /// The noun used in messages.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Skill => "skill",
+            Kind::Version => "skill version",
+            Kind::File => "file",
+            Kind::Key => "key",
+            Kind::Tenant => "tenant",
+        }
+    }
+}
+
+/// Why an operation of the store failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nothing of this id, or it belongs to another tenant: the two are never told apart.
+    #[error("{} `{id}` not found", kind.as_str())]
+    NotFound {
+        /// What was looked for.
+        kind: Kind,
+        /// By which id, name or selector.
+        id: String,
+    },
+    /// The skill is there but has no version left.
+    #[error("skill `{skill}` has no version; upload one first")]
+    NoVersion {
+        /// The emptied skill.
+        skill: String,
+    },
+    /// A new version must bear the name of its skill.
+    #[error(
+        "skill `{skill}` is named `{expected}`, but the uploaded SKILL.md is named `{found}`; \
+         a skill's name cannot change: keep it, or create another skill"
+    )]
+    NameMismatch {
+        /// The skill.
+        skill: String,
+        /// Its name.
+        expected: String,
+        /// The name in the upload.
+        found: String,
+    },
+    /// Another skill of the tenant has this display title, and titles were asked to be unique.
+    #[error("Skill cannot reuse an existing display_title: `{title}` belongs to skill `{skill}`")]
+    TitleTaken {
+        /// The title.
+        title: String,
+        /// Who has it.
+        skill: String,
+    },
+    /// The skill still has versions, and they were not to be deleted with it.
+    #[error(
+        "Cannot delete skill with existing versions. Delete all versions first. \
+         Skill `{skill}` has {versions}"
+    )]
+    HasVersions {
+        /// The skill.
+        skill: String,
+        /// How many versions it has.
+        versions: i64,
+    },
+    /// The only version of a skill was to be kept.
+    #[error("version `{version}` is the only one of skill `{skill}`; delete the skill instead")]
+    LastVersion {
+        /// The skill.
+        skill: String,
+        /// Its only version.
+        version: String,
+    },
+    /// The default version was to be kept.
+    #[error(
+        "version `{version}` is the default of skill `{skill}`; make another one the default first"
+    )]
+    DefaultVersion {
+        /// The skill.
+        skill: String,
+        /// Its default version.
+        version: String,
+    },
+    /// The file is past its time.
+    #[error("file `{id}` has expired")]
+    FileExpired {
+        /// The file.
+        id: String,
+    },
+    /// More bytes came than may.
+    #[error("the file is larger than the {limit} bytes allowed")]
+    FileTooLarge {
+        /// The bound.
+        limit: u64,
+    },
+    /// The same request key was used for other content.
+    #[error("request key `{key}` was already used for another upload; send a new one")]
+    RequestKeyReused {
+        /// The key.
+        key: String,
+    },
+    /// A cursor that this store did not make, or made for another list.
+    #[error("the page cursor is not valid here; start again from the first page")]
+    Cursor,
+    /// A version selector that means nothing.
+    #[error(
+        "`{text}` names no version: use `latest`, a version id, its epoch number or its integer"
+    )]
+    Selector {
+        /// As given.
+        text: String,
+    },
+    /// A text cannot be stored.
+    #[error("text with a NUL character (U+0000) cannot be stored; remove it")]
+    Nul,
+    /// A value outside its bounds.
+    #[error("{field}: {reason}")]
+    Invalid {
+        /// Which value.
+        field: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The bytes that came in broke off.
+    #[error("the upload broke off: {0}")]
+    Interrupted(#[source] std::io::Error),
+    /// Stored content is gone or is not what its digest says.
+    #[error("stored content {digest} is damaged: {reason}")]
+    Damaged {
+        /// The digest it should have.
+        digest: String,
+        /// What was found.
+        reason: String,
+    },
+    /// The configuration cannot be used.
+    #[error("{setting}: {reason}")]
+    Config {
+        /// Which setting.
+        setting: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The database was written by a newer release.
+    #[error(
+        "the database has schema {found}, this release knows up to {known}; \
+         run the release that wrote it, or a newer one"
+    )]
+    SchemaTooNew {
+        /// As found.
+        found: i64,
+        /// The newest known here.
+        known: i64,
+    },
+    /// The database failed or could not be reached.
+    #[error("database: {0}")]
+    Database(#[from] sqlx::Error),
+    /// The blob storage failed or could not be reached.
+    #[error("blob storage: {0}")]
+    Blobs(#[from] object_store::Error),
+    /// A row that this crate wrote does not read back: the database was changed by other means.
+    #[error("row of {table}: {reason}")]
+    Row {
+        /// Which table.
+        table: &'static str,
+        /// What does not fit.
+        reason: String,
+    },
+    /// No random numbers, so no ids and no keys.
+    #[error("the operating system gives no random numbers: {0}")]
+    Random(String),
+    /// Others kept getting in the way; the operation may simply be repeated.
+    #[error("the store is busy with conflicting changes; try again")]
+    Busy,
+}
+
+impl Error {
+    /// Stable identifier of the reason.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::NotFound { kind, .. } => match kind {
+                Kind::Skill => "skill-not-found",
+                Kind::Version => "skill-version-not-found",
+                Kind::File => "file-not-found",
+                Kind::Key => "key-not-found",
+                Kind::Tenant => "tenant-not-found",
+            },
+            Error::NoVersion { .. } => "skill-without-version",
+            Error::NameMismatch { .. } => "skill-name-mismatch",
+            Error::TitleTaken { .. } => "skill-title-taken",
+            Error::HasVersions { .. } => "skill-has-versions",
+            Error::LastVersion { .. } => "skill-last-version",
+            Error::DefaultVersion { .. } => "skill-default-version",
+            Error::FileExpired { .. } => "file-expired",
+            Error::FileTooLarge { .. } => "file-too-large",
+            Error::RequestKeyReused { .. } => "request-key-reused",
+            Error::Cursor => "cursor-invalid",
+            Error::Selector { .. } => "version-selector-invalid",
+            Error::Nul => "nul-in-text",
+            Error::Invalid { .. } => "value-invalid",
+            Error::Interrupted(_) => "upload-interrupted",
+            Error::Damaged { .. } => "content-damaged",
+            Error::Config { .. } => "store-config",
+            Error::SchemaTooNew { .. } => "schema-too-new",
+            Error::Database(_) => "database",
+            Error::Blobs(_) => "blob-storage",
+            Error::Row { .. } => "row-malformed",
+            Error::Random(_) => "no-random-numbers",
+            Error::Busy => "store-busy",
+        }
+    }
+
+    /// Whether the same call may succeed later, with nothing changed by the caller.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Error::Database(_) | Error::Blobs(_) | Error::Busy | Error::Interrupted(_)
+        )
+    }
+
+    pub(crate) fn not_found(kind: Kind, id: impl Into<String>) -> Error {
+        Error::NotFound {
+            kind,
+            id: id.into(),
+        }
+    }
+}
+
+/// A result of the store.
+pub type Result<T> = std::result::Result<T, Error>;

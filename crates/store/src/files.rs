@@ -1,0 +1,239 @@
+//! Files: what clients upload and what runs produce.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::Stream;
+use prowess_skill::Digest;
+
+use crate::Store;
+use crate::blob::{Adopted, ContentStream, Staged, adopt, parse_digest, touch};
+use crate::db::{Row, Sql};
+use crate::error::{Error, Kind, Result};
+use crate::id::{self, Prefix};
+use crate::page::{Cursor, Page, PageRequest};
+use crate::skills::{IDS, paged};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// A file to be kept.
+#[derive(Debug, Clone)]
+pub struct NewFile<'a> {
+    /// Its name, for people. Never used as a path.
+    pub name: &'a str,
+    /// Its media type.
+    pub mime: &'a str,
+    /// What it is for, as OpenAI asks.
+    pub purpose: &'a str,
+    /// The session it belongs to, if any.
+    pub scope: Option<&'a str>,
+    /// Whether its content may be fetched.
+    pub downloadable: bool,
+    /// How long it is kept; for ever if not said.
+    pub expires_in: Option<Duration>,
+    /// The most bytes it may have.
+    pub limit: u64,
+}
+
+/// A file as stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRecord {
+    /// `file_…`.
+    pub id: String,
+    /// Its name, for people.
+    pub name: String,
+    /// Its media type.
+    pub mime: String,
+    /// Bytes of its content.
+    pub size: i64,
+    /// Of its content.
+    pub digest: Digest,
+    /// What it is for.
+    pub purpose: String,
+    /// The session it belongs to, if any.
+    pub scope: Option<String>,
+    /// Whether its content may be fetched.
+    pub downloadable: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Until when it is kept, if not for ever.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Which files a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileFilter {
+    /// Those of this session.
+    pub scope: Option<String>,
+    /// Those for this.
+    pub purpose: Option<String>,
+}
+
+const COLUMNS: &str = "SELECT id, name, mime, size, digest, purpose, scope, downloadable,
+    created_at, expires_at FROM files WHERE tenant = ";
+
+impl FileRecord {
+    fn read(row: &Row) -> Result<Self> {
+        Ok(FileRecord {
+            id: row.text("id")?,
+            name: row.text("name")?,
+            mime: row.text("mime")?,
+            size: row.int("size")?,
+            digest: parse_digest(&row.text("digest")?)?,
+            purpose: row.text("purpose")?,
+            scope: row.maybe_text("scope")?,
+            downloadable: row.flag("downloadable")?,
+            created_at: row.time("created_at")?,
+            expires_at: row.maybe_time("expires_at")?,
+        })
+    }
+
+    fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
+    }
+}
+
+impl Store {
+    /// Keeps a file. Its content passes through in parts; memory stays bounded.
+    pub async fn create_file(
+        &self,
+        tenant: &TenantId,
+        new: &NewFile<'_>,
+        content: impl Stream<Item = io::Result<Bytes>>,
+    ) -> Result<FileRecord> {
+        let staged = self.blobs().stage_stream(content, new.limit).await?;
+        let now = Timestamp::now();
+        let file = FileRecord {
+            id: id::new(Prefix::File, now)?,
+            name: new.name.to_owned(),
+            mime: new.mime.to_owned(),
+            size: staged.size,
+            digest: staged.digest,
+            purpose: new.purpose.to_owned(),
+            scope: new.scope.map(str::to_owned),
+            downloadable: new.downloadable,
+            created_at: now,
+            expires_at: new.expires_in.map(|time| now.after(time)),
+        };
+        self.insert_file(tenant, &file, staged).await?;
+        Ok(file)
+    }
+
+    async fn insert_file(
+        &self,
+        tenant: &TenantId,
+        file: &FileRecord,
+        staged: Staged,
+    ) -> Result<()> {
+        let mut tx = self.db().begin().await?;
+        let row = vec![
+            file.id.clone().into(),
+            tenant.as_str().into(),
+            file.name.clone().into(),
+            file.mime.clone().into(),
+            file.size.into(),
+            file.digest.to_string().into(),
+            file.purpose.clone().into(),
+            file.scope.clone().into(),
+            file.downloadable.into(),
+            file.created_at.into(),
+            file.expires_at.into(),
+        ];
+        let sql = Sql::new(
+            "INSERT INTO files (id, tenant, name, mime, size, digest, purpose, scope,
+                                downloadable, created_at, expires_at) VALUES ",
+        );
+        tx.run(sql.rows([row])).await?;
+        // The stream cannot be read twice. Only a collector that takes what was
+        // announced a moment ago gets here, and the client may send again.
+        match adopt(&mut tx, &[staged], file.created_at).await? {
+            Adopted::All => tx.commit().await,
+            Adopted::Gone => Err(Error::Busy),
+        }
+    }
+
+    /// One file.
+    pub async fn file(&self, tenant: &TenantId, id: &str) -> Result<FileRecord> {
+        let sql = Sql::new(COLUMNS).with("", tenant.as_str());
+        let sql = sql.with(" AND id = ", id);
+        let row = self.db().one(sql).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::File, id))?;
+        let file = FileRecord::read(&row)?;
+        if file.is_expired(Timestamp::now()) {
+            return Err(Error::FileExpired { id: id.to_owned() });
+        }
+        Ok(file)
+    }
+
+    /// Those of these files that there are, in the order asked for.
+    pub async fn files_by_id(&self, tenant: &TenantId, ids: &[&str]) -> Result<Vec<FileRecord>> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = unexpired(tenant)
+            .push(" AND id IN ")
+            .list(ids.iter().copied());
+        let rows = self.db().all(sql).await?;
+        let mut files = rows
+            .iter()
+            .map(FileRecord::read)
+            .collect::<Result<Vec<_>>>()?;
+        files.sort_by_key(|file| ids.iter().position(|id| *id == file.id));
+        Ok(files)
+    }
+
+    /// A page of the tenant's files, by age. Those past their time are not shown.
+    pub async fn list_files(
+        &self,
+        tenant: &TenantId,
+        filter: &FileFilter,
+        page: &PageRequest,
+    ) -> Result<Page<FileRecord>> {
+        let mut sql = unexpired(tenant);
+        if let Some(scope) = &filter.scope {
+            sql = sql.with(" AND scope = ", scope);
+        }
+        if let Some(purpose) = &filter.purpose {
+            sql = sql.with(" AND purpose = ", purpose);
+        }
+        let rows = self.db().all(paged(sql, &IDS, page)).await?;
+        let files = rows.iter().map(FileRecord::read).collect::<Result<_>>()?;
+        Ok(Page::cut(files, page, |file| Cursor::at(&file.id)))
+    }
+
+    /// A file and its content. Whether it may be downloaded is for the caller to ask.
+    pub async fn read_file(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+    ) -> Result<(FileRecord, ContentStream)> {
+        let file = self.file(tenant, id).await?;
+        let content = self.blobs().open(file.digest).await?;
+        Ok((file, content))
+    }
+
+    /// Deletes a file. Its content goes later, if nothing else has the same.
+    pub async fn delete_file(&self, tenant: &TenantId, id: &str) -> Result<()> {
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new("DELETE FROM files WHERE tenant = $1 AND id = $2 RETURNING digest");
+        let row = tx.one(sql.bind(tenant.as_str()).bind(id)).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::File, id))?;
+        touch(
+            &mut tx,
+            std::iter::once(row.text("digest")?),
+            Timestamp::now(),
+        )
+        .await?;
+        tx.commit().await
+    }
+}
+
+fn unexpired(tenant: &TenantId) -> Sql {
+    let sql = Sql::new(COLUMNS).with("", tenant.as_str());
+    sql.with(
+        " AND (expires_at IS NULL OR expires_at > ",
+        Timestamp::now(),
+    )
+    .push(")")
+}

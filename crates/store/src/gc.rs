@@ -1,0 +1,122 @@
+//! What nobody refers to any more, collected later.
+//!
+//! See [`blob`](crate::blob) for why this never takes what is in use, whatever
+//! runs at the same time.
+
+use std::time::Duration;
+
+use crate::Store;
+use crate::db::Sql;
+use crate::error::Result;
+use crate::time::Timestamp;
+
+/// Rows looked at in one go.
+const BATCH: i64 = 500;
+/// How long a request key is remembered.
+const REQUESTS: Duration = Duration::from_secs(24 * 3600);
+
+/// What was collected.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Blobs, in the database and in the storage.
+    pub blobs: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Files past their time.
+    pub files: u64,
+}
+
+impl Store {
+    /// Removes what has not been referred to, or touched, for the grace period.
+    /// It may run at any time and in several processes at once. The grace period
+    /// is for those who still read what has just been deleted.
+    pub async fn collect_garbage(&self, grace: Duration) -> Result<Collected> {
+        let now = Timestamp::now();
+        let before = now.before(grace);
+        let mut collected = Collected {
+            files: self.drop_expired_files(before).await?,
+            ..Collected::default()
+        };
+        let sql = Sql::new("DELETE FROM requests WHERE created_at < $1");
+        self.db().run(sql.bind(now.before(REQUESTS))).await?;
+        let mut after = String::new();
+        loop {
+            let batch = self.unreferenced(before, &after).await?;
+            let Some(last) = batch.last() else {
+                break;
+            };
+            after = last.place.clone();
+            for blob in &batch {
+                if self.collect(blob).await? {
+                    collected.blobs += 1;
+                    collected.bytes += u64::try_from(blob.size).unwrap_or_default();
+                }
+            }
+        }
+        Ok(collected)
+    }
+
+    async fn drop_expired_files(&self, before: Timestamp) -> Result<u64> {
+        let sql = Sql::new("DELETE FROM files WHERE expires_at < $1");
+        self.db().run(sql.bind(before)).await
+    }
+
+    async fn unreferenced(&self, before: Timestamp, after: &str) -> Result<Vec<Candidate>> {
+        let sql = Sql::new(
+            "SELECT place, state, size, touched_at, CASE WHEN data IS NULL THEN 0 ELSE 1 END AS inline
+             FROM blobs b
+             WHERE touched_at <= $1 AND place > $2
+               AND (state <> 'ready'
+                    OR (NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = b.digest)
+                        AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = b.digest)))
+             ORDER BY place LIMIT $3",
+        );
+        let sql = sql.bind(before).bind(after).bind(BATCH);
+        let rows = self.db().all(sql).await?;
+        let read = |row: &crate::db::Row| {
+            Ok(Candidate {
+                place: row.text("place")?,
+                size: row.int("size")?,
+                touched_at: row.int("touched_at")?,
+                inline: row.int("inline")? == 1,
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// Removes one blob, unless it has been touched since it was looked at. The
+    /// object goes only after its row is doomed, and the row only after the object.
+    async fn collect(&self, blob: &Candidate) -> Result<bool> {
+        if blob.inline {
+            let sql = Sql::new("DELETE FROM blobs").push(STILL_UNREFERENCED);
+            return Ok(self.db().run(blob.bound(sql)).await? == 1);
+        }
+        let sql = Sql::new("UPDATE blobs SET state = 'doomed'").push(STILL_UNREFERENCED);
+        if self.db().run(blob.bound(sql)).await? == 0 {
+            return Ok(false);
+        }
+        self.blobs().delete_object(&blob.place).await?;
+        let sql = Sql::new("DELETE FROM blobs WHERE place = $1 AND state = 'doomed'");
+        Ok(self.db().run(sql.bind(&blob.place)).await? == 1)
+    }
+}
+
+/// A blob that nobody referred to a moment ago.
+struct Candidate {
+    place: String,
+    size: i64,
+    touched_at: i64,
+    inline: bool,
+}
+
+impl Candidate {
+    fn bound(&self, sql: Sql) -> Sql {
+        sql.bind(&self.place).bind(self.touched_at)
+    }
+}
+
+const STILL_UNREFERENCED: &str = "
+    WHERE place = $1 AND touched_at = $2
+      AND (state <> 'ready'
+           OR (NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = blobs.digest)
+               AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = blobs.digest)))";

@@ -1,0 +1,88 @@
+//! Ids that sort by the time they were made.
+//!
+//! An id is a prefix, eleven digits of microseconds since 1970 and thirteen of
+//! chance, in base 32 (digits and lower-case letters without `i l o u`). Because
+//! byte order is order of creation, a list can be read on from any id, even one
+//! that has been deleted since, and no second sort key is needed.
+
+use crate::error::{Error, Result};
+use crate::time::Timestamp;
+
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const TIME_DIGITS: u32 = 11;
+const CHANCE_DIGITS: u32 = 13;
+
+/// What an id names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    Skill,
+    Version,
+    File,
+    Key,
+    Blob,
+}
+
+impl Prefix {
+    fn as_str(self) -> &'static str {
+        match self {
+            Prefix::Skill => "skill_",
+            Prefix::Version => "skver_",
+            Prefix::File => "file_",
+            Prefix::Key => "key_",
+            Prefix::Blob => "blob_",
+        }
+    }
+}
+
+/// A new id made at `time`.
+pub(crate) fn new(prefix: Prefix, time: Timestamp) -> Result<String> {
+    let micros = u128::try_from(time.as_micros()).unwrap_or_default();
+    let mut id = prefix.as_str().to_owned();
+    push_digits(&mut id, micros, TIME_DIGITS);
+    push_digits(&mut id, random()?, CHANCE_DIGITS);
+    Ok(id)
+}
+
+/// Random letters and digits, five bits of chance each, at most 25 of them.
+pub(crate) fn chance(digits: u32) -> Result<String> {
+    let mut text = String::new();
+    push_digits(&mut text, random()?, digits);
+    Ok(text)
+}
+
+fn push_digits(text: &mut String, number: u128, digits: u32) {
+    for at in (0..digits).rev() {
+        let digit = (number >> (5 * at)) & 31;
+        let letter = ALPHABET.get(digit as usize).copied().unwrap_or(b'0');
+        text.push(char::from(letter));
+    }
+}
+
+fn random() -> Result<u128> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| Error::Random(error.to_string()))?;
+    Ok(u128::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_sort_by_the_time_they_were_made() {
+        let at = |micros| new(Prefix::Skill, Timestamp::from_micros(micros)).unwrap();
+        let times = [0, 1, 31, 32, 1_790_000_000_000_000, 1_790_000_000_000_001];
+        let ids: Vec<_> = times.map(at).into();
+        assert!(ids.is_sorted(), "{ids:?}");
+        assert!(ids.iter().all(|id| id.len() == "skill_".len() + 24));
+    }
+
+    #[test]
+    fn ids_of_the_same_moment_differ() {
+        let now = Timestamp::now();
+        assert_ne!(
+            new(Prefix::File, now).unwrap(),
+            new(Prefix::File, now).unwrap()
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Where things stay: skills, their versions, files, keys and tenants, on SQLite
+//! or PostgreSQL by one set of queries, and their content by digest.
+//!
+//! This crate knows rows and bytes. It knows no HTTP and no vendor's JSON; where
+//! the vendors' generations differ in meaning, the caller says which rule holds
+//! ([`DeleteSkill`], [`DeleteVersion`], [`NewSkill::unique_title`], …).
+//!
+//! ```
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+//! # runtime.block_on(async {
+//! use prowess_skill::{Options, Skill};
+//! use prowess_store::{NewSkill, PageRequest, Store, StoreConfig, TenantId, VersionSelector};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let store = Store::open(&StoreConfig::local(folder.path())).await?;
+//! let tenant = TenantId::default_tenant();
+//!
+//! let text = "---\nname: pdf-forms\ndescription: Fills in PDF forms.\n---\nUse `fill.py`.\n";
+//! let skill = Skill::from_text(text, &Options::default()).skill.expect("it is valid");
+//! let uploaded = store.create_skill(&tenant, &NewSkill::of(&skill)).await?;
+//! assert_eq!(uploaded.version.ordinal, 1);
+//!
+//! let hits = store.search_skills(&tenant, "fill form", &PageRequest::default()).await?;
+//! assert_eq!(hits.items[0].skill.id, uploaded.skill.id);
+//!
+//! let latest = VersionSelector::Latest;
+//! let resolved = store.resolve(&tenant, &uploaded.skill.id, &latest).await?;
+//! assert_eq!(resolved.detail.body, "Use `fill.py`.");
+//! let loaded = store.load(&resolved).await?;
+//! assert_eq!(loaded.manifest, skill.manifest);
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # Layout
+//!
+//! | module | owns |
+//! |---|---|
+//! | `store`, `config` | opening, and what all operations share |
+//! | `db` | the two engines behind one kind of statement; the schema |
+//! | `blob` | content by digest: staging, adopting, reading |
+//! | `skills` | skills and versions: upload, get, list, search, default, delete |
+//! | `resolve` | the way from an id to a loaded skill, mostly from memory |
+//! | `files`, `keys`, `tenant` | the other things that stay |
+//! | `gc` | collecting what nobody refers to |
+//! | `page`, `id`, `time`, `words`, `error` | what the others are made of |
+//!
+//! # Promises
+//!
+//! - Every operation names a tenant; another tenant's id is *not found*.
+//! - An upload is seen whole or not at all, and once acknowledged it stays, also
+//!   when the process is killed at any moment.
+//! - Listing, getting, searching and resolving read no content.
+
+mod blob;
+mod config;
+mod db;
+mod error;
+mod files;
+mod gc;
+mod id;
+mod keys;
+mod page;
+mod resolve;
+mod skills;
+mod store;
+mod tenant;
+mod time;
+mod words;
+
+pub use blob::ContentStream;
+pub use config::StoreConfig;
+pub use db::Engine;
+pub use error::{Error, Kind, Result};
+pub use files::{FileFilter, FileRecord, NewFile};
+pub use gc::Collected;
+pub use keys::{KeyRecord, NewKey, Scope, SecretKey};
+pub use page::{Cursor, MAX_LIMIT, Order, Page, PageRequest, Position};
+pub use resolve::ResolvedSkill;
+pub use skills::{
+    DeleteSkill, DeleteVersion, DeletedVersion, LastVersion, NewSkill, NewVersion, Outcome, Scan,
+    SearchHit, SkillFilter, SkillRecord, SkillSource, Unchanged, Uploaded, VersionDetail,
+    VersionRecord, VersionRef, VersionSelector,
+};
+pub use store::Store;
+pub use tenant::{TenantId, TenantRecord};
+pub use time::Timestamp;

@@ -1,0 +1,197 @@
+//! Lists in pages that stay right while others insert and delete.
+//!
+//! A page begins after (or before) the last thing seen, never at a count of
+//! things, so nothing is skipped or shown twice when the list changes. The thing
+//! a cursor names may itself be gone.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::error::{Error, Result};
+
+/// The most a page holds.
+pub const MAX_LIMIT: u32 = 1_000;
+
+/// Which end of a list comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Oldest first.
+    Ascending,
+    /// Newest first.
+    #[default]
+    Descending,
+}
+
+/// Which part of a list is wanted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PageRequest {
+    /// How many at most, 1 to [`MAX_LIMIT`]; what is outside is moved inside.
+    pub limit: u32,
+    /// Which end comes first.
+    pub order: Order,
+    /// From where.
+    pub from: Position,
+}
+
+impl Default for PageRequest {
+    fn default() -> Self {
+        PageRequest {
+            limit: 20,
+            order: Order::default(),
+            from: Position::Start,
+        }
+    }
+}
+
+impl PageRequest {
+    /// One more than the page holds, which tells whether there is another page.
+    pub(crate) fn fetch(&self) -> i64 {
+        i64::from(self.limit()) + 1
+    }
+
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit.clamp(1, MAX_LIMIT)
+    }
+}
+
+/// Where a page begins, in the order of the list.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Position {
+    /// At the first one.
+    #[default]
+    Start,
+    /// After the one a cursor names.
+    After(Cursor),
+    /// With the ones right before the one a cursor names.
+    Before(Cursor),
+}
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    /// What is on it, in the order asked for.
+    pub items: Vec<T>,
+    /// Where the next page begins; nothing at the end. When the page was asked for
+    /// with [`Position::Before`], the next page is the one further up.
+    pub next: Option<Cursor>,
+}
+
+impl<T> Page<T> {
+    /// Whether there is another page.
+    pub fn has_more(&self) -> bool {
+        self.next.is_some()
+    }
+
+    /// The same page of something else.
+    pub fn map<U>(self, change: impl FnMut(T) -> U) -> Page<U> {
+        Page {
+            items: self.items.into_iter().map(change).collect(),
+            next: self.next,
+        }
+    }
+
+    /// From what was fetched for `request`: one more than the page holds, if there is more.
+    pub(crate) fn cut(
+        mut items: Vec<T>,
+        request: &PageRequest,
+        cursor: impl Fn(&T) -> Cursor,
+    ) -> Self {
+        let limit = request.limit() as usize;
+        let more = items.len() > limit;
+        items.truncate(limit);
+        let next = if more { items.last().map(cursor) } else { None };
+        if matches!(request.from, Position::Before(_)) {
+            items.reverse();
+        }
+        Page { items, next }
+    }
+}
+
+/// A place in a list: the sort key and id of the thing there. Opaque as text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cursor {
+    score: Option<f64>,
+    id: String,
+}
+
+impl Cursor {
+    /// The place of the thing with this id, for dialects whose cursors are ids.
+    pub fn at(id: impl Into<String>) -> Self {
+        Cursor {
+            score: None,
+            id: id.into(),
+        }
+    }
+
+    pub(crate) fn ranked(score: f64, id: impl Into<String>) -> Self {
+        Cursor {
+            score: Some(score),
+            id: id.into(),
+        }
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub(crate) fn score(&self) -> Result<f64> {
+        self.score.ok_or(Error::Cursor)
+    }
+
+    /// As text for a client, to be given back as it is.
+    pub fn encode(&self) -> String {
+        let key = match self.score {
+            None => format!("i:{}", self.id),
+            Some(score) => format!("s:{:016x}:{}", score.to_bits(), self.id),
+        };
+        URL_SAFE_NO_PAD.encode(key)
+    }
+
+    /// What [`Cursor::encode`] made.
+    pub fn decode(text: &str) -> Result<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| Error::Cursor)?;
+        let key = String::from_utf8(bytes).map_err(|_| Error::Cursor)?;
+        match key.split_once(':') {
+            Some(("i", id)) => Ok(Cursor::at(id)),
+            Some(("s", rest)) => {
+                let (bits, id) = rest.split_once(':').ok_or(Error::Cursor)?;
+                let bits = u64::from_str_radix(bits, 16).map_err(|_| Error::Cursor)?;
+                Ok(Cursor::ranked(f64::from_bits(bits), id))
+            }
+            _ => Err(Error::Cursor),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_cursor_reads_back_as_it_was_written() {
+        for cursor in [Cursor::at("skill_01"), Cursor::ranked(-0.125, "skill_01")] {
+            assert_eq!(Cursor::decode(&cursor.encode()).unwrap(), cursor);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_decoding_panic(text in ".*") {
+            let _ = Cursor::decode(&text);
+            let _ = Cursor::decode(&URL_SAFE_NO_PAD.encode(text));
+        }
+    }
+
+    #[test]
+    fn a_page_asked_for_backwards_is_in_list_order() {
+        let request = PageRequest {
+            limit: 2,
+            from: Position::Before(Cursor::at("9")),
+            ..PageRequest::default()
+        };
+        let page = Page::cut(vec!["8", "7", "6"], &request, |id| Cursor::at(*id));
+        assert_eq!(page.items, ["7", "8"]);
+        assert_eq!(page.next, Some(Cursor::at("7")));
+    }
+}

@@ -1,0 +1,175 @@
+//! From a skill's id and a version to something a run can use, mostly from memory.
+//!
+//! # What is kept, and how it stays true
+//!
+//! - *Which version is meant* is kept for the configured freshness (a second by
+//!   default), so a version made by another process is seen that much later at
+//!   most. Every change made through this store begins a new era, and answers of
+//!   earlier eras are not used: its own writes are seen at once.
+//! - *What a version is* never changes, so it is kept by its id as long as memory
+//!   allows. Files are loaded when first asked for, once, however many ask.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use moka::future::Cache;
+use prowess_skill::{Bundle, Digest, Limits, Options, Skill};
+use tokio::sync::OnceCell;
+
+use crate::Store;
+use crate::blob::read_version;
+use crate::error::{Error, Kind, Result};
+use crate::skills::{VersionDetail, VersionSelector, title, version_detail_by_id, version_id};
+use crate::tenant::TenantId;
+
+/// Answers kept of each kind; they are small.
+const ANSWERS: u64 = 20_000;
+
+/// A version of a skill, ready for a run. Its files are loaded by [`Store::load`].
+#[derive(Debug)]
+pub struct ResolvedSkill {
+    /// What the skill's owner calls it, if anything but its name.
+    pub title: Option<String>,
+    /// Everything that was read from it at upload.
+    pub detail: VersionDetail,
+    loaded: OnceCell<Arc<Skill>>,
+}
+
+/// One question: era, tenant, skill, version.
+type Question = (u64, TenantId, String, VersionSelector);
+
+/// What [`Store::resolve`] remembers.
+pub(crate) struct Memory {
+    era: AtomicU64,
+    answers: Cache<Question, Arc<str>>,
+    versions: Cache<Arc<str>, Arc<ResolvedSkill>>,
+}
+
+impl Memory {
+    pub(crate) fn new(freshness: Duration, bytes: u64) -> Self {
+        Memory {
+            era: AtomicU64::new(0),
+            answers: Cache::builder()
+                .max_capacity(ANSWERS)
+                .time_to_live(freshness)
+                .build(),
+            versions: Cache::builder()
+                .max_capacity(bytes)
+                .weigher(|_, resolved: &Arc<ResolvedSkill>| weight(resolved))
+                .build(),
+        }
+    }
+
+    pub(crate) fn new_era(&self) {
+        self.era.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// What a version may come to occupy: its texts, and its files once loaded.
+fn weight(resolved: &ResolvedSkill) -> u32 {
+    let files = resolved.detail.version.total_bytes;
+    let texts = resolved.detail.body.len() + 256 * resolved.detail.manifest.files().len();
+    u32::try_from(files.saturating_add(texts as i64)).unwrap_or(u32::MAX)
+}
+
+impl Store {
+    /// The version that is meant, without touching its files.
+    pub async fn resolve(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        selector: &VersionSelector,
+    ) -> Result<Arc<ResolvedSkill>> {
+        let memory = self.memory();
+        let era = memory.era.load(Ordering::Acquire);
+        let question = (era, tenant.clone(), skill.to_owned(), selector.clone());
+        if let Some(id) = memory.answers.get(&question).await
+            && let Some(resolved) = memory.versions.get(&id).await
+        {
+            return Ok(resolved);
+        }
+        let Some(id) = version_id(self.db(), tenant, skill, selector).await? else {
+            return Err(self.why_no_version(tenant, skill, selector).await);
+        };
+        let id: Arc<str> = id.into();
+        let resolved = self.remember(&id).await?;
+        memory.answers.insert(question, id).await;
+        Ok(resolved)
+    }
+
+    async fn remember(&self, id: &Arc<str>) -> Result<Arc<ResolvedSkill>> {
+        if let Some(resolved) = self.memory().versions.get(id).await {
+            return Ok(resolved);
+        }
+        let detail = version_detail_by_id(self.db(), id).await?;
+        let detail = detail.ok_or_else(|| Error::not_found(Kind::Version, &**id))?;
+        let title = title(self.db(), &detail.version.skill).await?;
+        let resolved = Arc::new(ResolvedSkill {
+            title,
+            detail,
+            loaded: OnceCell::new(),
+        });
+        let kept = resolved.clone();
+        self.memory().versions.insert(id.clone(), kept).await;
+        Ok(resolved)
+    }
+
+    /// The skill with all its files, read and checked once and then shared.
+    pub async fn load(&self, resolved: &ResolvedSkill) -> Result<Arc<Skill>> {
+        let load = || async {
+            let version = &resolved.detail.version;
+            let contents = read_version(self.blobs(), &version.id).await?;
+            assemble(&resolved.detail, &contents).map(Arc::new)
+        };
+        resolved.loaded.get_or_try_init(load).await.cloned()
+    }
+}
+
+/// The bundle as it was uploaded, read again as it was then.
+fn assemble(detail: &VersionDetail, contents: &HashMap<Digest, Bytes>) -> Result<Skill> {
+    let version = &detail.version;
+    let damaged = |reason: String| Error::Damaged {
+        digest: version.digest.to_string(),
+        reason: format!("version `{}`: {reason}", version.id),
+    };
+    let mut files = Vec::new();
+    for file in detail.manifest.files() {
+        let data = contents
+            .get(&file.digest)
+            .ok_or_else(|| damaged(format!("{} is missing", file.path)))?;
+        let name = match &version.folder {
+            Some(folder) => format!("{folder}/{}", file.path),
+            None => file.path.to_string(),
+        };
+        files.push((name, data.clone(), file.executable));
+    }
+    let limits = stored_limits();
+    let bundle = Bundle::from_files(files, &limits).map_err(|error| damaged(error.to_string()))?;
+    let options = Options {
+        limits,
+        ..Options::default()
+    };
+    let loaded = Skill::load(bundle, &options);
+    loaded.skill.ok_or_else(|| {
+        let first = loaded.diagnostics.first();
+        damaged(first.map_or_else(|| "it does not load".to_owned(), |d| d.message.clone()))
+    })
+}
+
+/// What was accepted once, by whatever limits, is read back whole.
+fn stored_limits() -> Limits {
+    Limits {
+        archive_bytes: u64::MAX,
+        total_bytes: u64::MAX,
+        file_bytes: u64::MAX,
+        files: usize::MAX,
+        entries: usize::MAX,
+        depth: usize::MAX >> 1,
+        path_bytes: usize::MAX >> 1,
+        part_bytes: usize::MAX >> 2,
+        ..Limits::default()
+    }
+}

@@ -1,0 +1,194 @@
+//! Deletion. The vendors' generations disagree on the edges, so the caller says
+//! which rules hold.
+
+use super::default::lock_skill;
+use super::read::selected;
+use super::upload::skill_in;
+use super::{SkillRecord, VersionRecord, VersionSelector, search};
+use crate::Store;
+use crate::blob::touch_blobs_of_version;
+use crate::db::{Sql, Tx};
+use crate::error::{Error, Result};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// What deleting a skill does to its versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeleteSkill {
+    /// They go with it (Anthropic since general availability, OpenAI).
+    Cascade,
+    /// They must have been deleted before (Anthropic's beta).
+    OnlyEmpty,
+}
+
+/// What deleting a version may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeleteVersion {
+    /// What happens when it is the only one.
+    pub last: LastVersion,
+    /// Refuse to delete the default version while there are others.
+    pub keep_default: bool,
+}
+
+/// What happens to the only version of a skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LastVersion {
+    /// It cannot be deleted.
+    Refuse,
+    /// It can, and leaves a skill without versions.
+    LeaveEmpty,
+    /// It can, and takes the skill with it.
+    DeleteSkill,
+}
+
+impl DeleteVersion {
+    /// Anthropic since general availability.
+    pub const ANTHROPIC: DeleteVersion = DeleteVersion {
+        last: LastVersion::Refuse,
+        keep_default: false,
+    };
+    /// Anthropic's beta.
+    pub const ANTHROPIC_BETA: DeleteVersion = DeleteVersion {
+        last: LastVersion::LeaveEmpty,
+        keep_default: false,
+    };
+    /// OpenAI.
+    pub const OPENAI: DeleteVersion = DeleteVersion {
+        last: LastVersion::DeleteSkill,
+        keep_default: true,
+    };
+}
+
+/// A version that was deleted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeletedVersion {
+    /// What it was.
+    pub version: VersionRecord,
+    /// Whether its skill went with it.
+    pub skill_deleted: bool,
+}
+
+impl Store {
+    /// Deletes a skill. Gives what it was.
+    pub async fn delete_skill(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        rule: DeleteSkill,
+    ) -> Result<SkillRecord> {
+        let mut tx = self.db().begin().await?;
+        lock_skill(&mut tx, tenant, skill).await?;
+        let record = skill_in(&mut tx, tenant, skill).await?;
+        let versions = version_ids(&mut tx, skill).await?;
+        if rule == DeleteSkill::OnlyEmpty && !versions.is_empty() {
+            return Err(Error::HasVersions {
+                skill: skill.to_owned(),
+                versions: versions.len() as i64,
+            });
+        }
+        let now = Timestamp::now();
+        for version in &versions {
+            touch_blobs_of_version(&mut tx, version, now).await?;
+        }
+        remove_skill(&mut tx, skill).await?;
+        tx.commit().await?;
+        self.changed();
+        Ok(record)
+    }
+
+    /// Deletes a version. When it was the default, the latest of the others is.
+    pub async fn delete_version(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        selector: &VersionSelector,
+        rule: DeleteVersion,
+    ) -> Result<DeletedVersion> {
+        let mut tx = self.db().begin().await?;
+        lock_skill(&mut tx, tenant, skill).await?;
+        let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
+        let Some(row) = tx.one(selected(sql, tenant, skill, selector)).await? else {
+            tx.rollback().await?;
+            return Err(self.why_no_version(tenant, skill, selector).await);
+        };
+        let version = VersionRecord::read(&row)?;
+        let only = version_ids(&mut tx, skill).await?.len() == 1;
+        let record = skill_in(&mut tx, tenant, skill).await?;
+        allow(&record, &version, only, rule)?;
+        let now = Timestamp::now();
+        touch_blobs_of_version(&mut tx, &version.id, now).await?;
+        let skill_deleted = only && rule.last == LastVersion::DeleteSkill;
+        if skill_deleted {
+            remove_skill(&mut tx, skill).await?;
+        } else {
+            remove_version(&mut tx, tenant, &version, now).await?;
+        }
+        tx.commit().await?;
+        self.changed();
+        Ok(DeletedVersion {
+            version,
+            skill_deleted,
+        })
+    }
+}
+
+fn allow(
+    skill: &SkillRecord,
+    version: &VersionRecord,
+    only: bool,
+    rule: DeleteVersion,
+) -> Result<()> {
+    let is_default = skill.default.as_ref().is_some_and(|d| d.id == version.id);
+    if only && rule.last == LastVersion::Refuse {
+        return Err(Error::LastVersion {
+            skill: skill.id.clone(),
+            version: version.id.clone(),
+        });
+    }
+    if !only && is_default && rule.keep_default {
+        return Err(Error::DefaultVersion {
+            skill: skill.id.clone(),
+            version: version.ordinal.to_string(),
+        });
+    }
+    Ok(())
+}
+
+async fn version_ids(tx: &mut Tx, skill: &str) -> Result<Vec<String>> {
+    let sql = Sql::new("SELECT id FROM versions WHERE skill = $1 ORDER BY id");
+    let rows = tx.all(sql.bind(skill)).await?;
+    rows.iter().map(|row| row.text("id")).collect()
+}
+
+/// Versions, references and search words go with it, by the schema's rules.
+async fn remove_skill(tx: &mut Tx, skill: &str) -> Result<()> {
+    let sql = Sql::new("DELETE FROM skills WHERE id = $1");
+    tx.run(sql.bind(skill)).await.map(drop)
+}
+
+async fn remove_version(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    version: &VersionRecord,
+    now: Timestamp,
+) -> Result<()> {
+    let sql = Sql::new("DELETE FROM versions WHERE id = $1");
+    tx.run(sql.bind(&version.id)).await?;
+    let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
+    let sql = sql.with(", body FROM versions WHERE skill = ", &version.skill);
+    let row = tx.one(sql.push(" ORDER BY number DESC LIMIT 1")).await?;
+    let latest = row.as_ref().map(VersionRecord::read).transpose()?;
+    let sql = Sql::new(
+        "UPDATE skills
+         SET latest_version = $1, updated_at = $2,
+             default_version = CASE WHEN default_version = $3 THEN $1 ELSE default_version END
+         WHERE id = $4",
+    );
+    let id = latest.as_ref().map(|latest| latest.id.as_str());
+    let sql = sql.bind(id).bind(now).bind(&version.id);
+    tx.run(sql.bind(&version.skill)).await?;
+    match (latest, row) {
+        (Some(latest), Some(row)) => search::index(tx, tenant, &latest, &row.text("body")?).await,
+        _ => search::forget(tx, &version.skill).await,
+    }
+}

@@ -1,0 +1,294 @@
+//! The one transaction of an upload.
+
+use prowess_skill::Skill;
+
+use super::upload::{Target, skill_in};
+use super::{
+    NewSkill, NewVersion, Outcome, SkillRecord, Unchanged, Uploaded, VersionRecord, VersionRef,
+    search,
+};
+use crate::blob::{Adopted, Staged, adopt};
+use crate::db::{Engine, Sql, Tx};
+use crate::error::{Error, Kind, Result};
+use crate::id::{self, Prefix};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// Rows per statement.
+const BATCH: usize = 500;
+
+/// What came of trying. Only [`Attempt::Done`] is to be committed.
+pub(super) enum Attempt {
+    Done(Box<Uploaded>),
+    /// The latest version has the same files.
+    Same(Box<Uploaded>),
+    /// Someone else used the request key in the meantime.
+    Repeated,
+    /// Staged content was collected.
+    Gone,
+}
+
+pub(super) async fn attempt(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    target: &Target<'_>,
+    new: &NewVersion<'_>,
+    staged: &[Staged],
+) -> Result<Attempt> {
+    let now = Timestamp::now();
+    let place = match target {
+        Target::New(skill) => insert_skill(tx, tenant, skill, now).await?,
+        Target::Skill(id) => next_place(tx, tenant, id, new.skill, now).await?,
+    };
+    if new.unchanged == Unchanged::KeepLatest
+        && let Target::Skill(id) = target
+        && let Some(same) = same_as_latest(tx, tenant, id, new.skill).await?
+    {
+        return Ok(Attempt::Same(Box::new(same)));
+    }
+    let version = record(&place, new, now)?;
+    insert_version(tx, tenant, &version, new).await?;
+    if adopt(tx, staged, now).await? == Adopted::Gone {
+        return Ok(Attempt::Gone);
+    }
+    insert_references(tx, &version.id, staged).await?;
+    set_latest(tx, &version, new.make_default, now).await?;
+    search::index(tx, tenant, &version, &new.skill.body).await?;
+    if !claim_request(tx, tenant, new.request_key, &version.id, now).await? {
+        return Ok(Attempt::Repeated);
+    }
+    Ok(Attempt::Done(Box::new(Uploaded {
+        skill: skill_in(tx, tenant, &version.skill).await?,
+        version,
+        outcome: Outcome::Created,
+    })))
+}
+
+/// Where a version goes: its skill, and its numbers there.
+struct Place {
+    skill: String,
+    number: i64,
+    ordinal: i64,
+}
+
+async fn insert_skill(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    new: &NewSkill<'_>,
+    now: Timestamp,
+) -> Result<Place> {
+    if new.unique_title
+        && let Some(title) = new.title
+    {
+        refuse_taken_title(tx, tenant, title).await?;
+    }
+    let skill = id::new(Prefix::Skill, now)?;
+    let sql = Sql::new(
+        "INSERT INTO skills (id, tenant, name, title, source, last_number, last_ordinal,
+                             created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, 1, $6, $6)",
+    )
+    .bind(&skill)
+    .bind(tenant.as_str())
+    .bind(&new.version.skill.name)
+    .bind(new.title)
+    .bind(new.source.as_str())
+    .bind(now);
+    match tx.run(sql).await {
+        Err(Error::Database(sqlx::Error::Database(error))) if error.is_foreign_key_violation() => {
+            Err(Error::not_found(Kind::Tenant, tenant.as_str()))
+        }
+        other => other.map(|_| Place {
+            skill,
+            number: now.as_micros(),
+            ordinal: 1,
+        }),
+    }
+}
+
+/// Two uploads of the same new title must not miss one another. SQLite has one
+/// writer anyway; PostgreSQL is asked for a lock that stands for the title.
+async fn refuse_taken_title(tx: &mut Tx, tenant: &TenantId, title: &str) -> Result<()> {
+    if tx.engine() == Engine::Postgres {
+        let lock = Sql::new("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))");
+        tx.run(lock.bind(format!("title {tenant} {title}"))).await?;
+    }
+    let sql = Sql::new("SELECT id FROM skills WHERE tenant = $1 AND title = $2 LIMIT 1");
+    match tx.one(sql.bind(tenant.as_str()).bind(title)).await? {
+        None => Ok(()),
+        Some(row) => Err(Error::TitleTaken {
+            title: title.to_owned(),
+            skill: row.text("id")?,
+        }),
+    }
+}
+
+/// Takes the next numbers of a skill. From here on other writers of the same
+/// skill wait, so numbers are given in the order of commits.
+async fn next_place(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    skill: &str,
+    upload: &Skill,
+    now: Timestamp,
+) -> Result<Place> {
+    let sql = Sql::new(
+        "UPDATE skills
+         SET last_ordinal = last_ordinal + 1,
+             last_number = CASE WHEN last_number >= $1 THEN last_number + 1 ELSE $1 END
+         WHERE id = $2 AND tenant = $3
+         RETURNING name, last_number, last_ordinal",
+    );
+    let sql = sql.bind(now).bind(skill).bind(tenant.as_str());
+    let row = tx.one(sql).await?;
+    let row = row.ok_or_else(|| Error::not_found(Kind::Skill, skill))?;
+    same_name(skill, &row.text("name")?, &upload.name)?;
+    Ok(Place {
+        skill: skill.to_owned(),
+        number: row.int("last_number")?,
+        ordinal: row.int("last_ordinal")?,
+    })
+}
+
+pub(super) fn same_name(skill: &str, expected: &str, found: &str) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(Error::NameMismatch {
+        skill: skill.to_owned(),
+        expected: expected.to_owned(),
+        found: found.to_owned(),
+    })
+}
+
+async fn same_as_latest(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    skill: &str,
+    upload: &Skill,
+) -> Result<Option<Uploaded>> {
+    let skill = skill_in(tx, tenant, skill).await?;
+    let Some(latest) = latest_if_same(&skill, upload) else {
+        return Ok(None);
+    };
+    let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
+    let sql = sql.with(" FROM versions WHERE id = ", &latest.id);
+    let row = tx.one(sql).await?;
+    let version = row.as_ref().map(VersionRecord::read).transpose()?;
+    Ok(version.map(|version| Uploaded {
+        skill,
+        version,
+        outcome: Outcome::Unchanged,
+    }))
+}
+
+fn latest_if_same<'s>(skill: &'s SkillRecord, upload: &Skill) -> Option<&'s VersionRef> {
+    let latest = skill.latest.as_ref()?;
+    (latest.digest == upload.manifest.digest()).then_some(latest)
+}
+
+fn record(place: &Place, new: &NewVersion<'_>, now: Timestamp) -> Result<VersionRecord> {
+    let skill = new.skill;
+    Ok(VersionRecord {
+        id: id::new(Prefix::Version, Timestamp::from_micros(place.number))?,
+        skill: place.skill.clone(),
+        number: place.number,
+        ordinal: place.ordinal,
+        name: skill.name.clone(),
+        description: skill.description.clone(),
+        folder: skill.bundle.folder().map(str::to_owned),
+        digest: skill.manifest.digest(),
+        file_count: skill.manifest.files().len() as i64,
+        total_bytes: i64::try_from(skill.manifest.total_bytes()).unwrap_or(i64::MAX),
+        scan_status: new.scan.map(|scan| scan.status.clone()),
+        created_at: now,
+    })
+}
+
+async fn insert_version(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    version: &VersionRecord,
+    new: &NewVersion<'_>,
+) -> Result<()> {
+    let skill = new.skill;
+    let row = vec![
+        version.id.clone().into(),
+        version.skill.clone().into(),
+        tenant.as_str().into(),
+        version.number.into(),
+        version.ordinal.into(),
+        version.name.clone().into(),
+        version.description.clone().into(),
+        version.folder.clone().into(),
+        version.digest.to_string().into(),
+        version.file_count.into(),
+        version.total_bytes.into(),
+        version.scan_status.clone().into(),
+        version.created_at.into(),
+        json("frontmatter", &skill.frontmatter)?.into(),
+        json("manifest", &skill.manifest)?.into(),
+        new.scan.map(|scan| scan.report.to_string()).into(),
+        skill.body.clone().into(),
+    ];
+    let sql = Sql::new(
+        "INSERT INTO versions (id, skill, tenant, number, ordinal, name, description, folder,
+             digest, file_count, total_bytes, scan_status, created_at,
+             frontmatter, manifest, scan_report, body) VALUES ",
+    );
+    tx.run(sql.rows([row])).await.map(drop)
+}
+
+fn json(column: &'static str, value: &impl serde::Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(|error| Error::Invalid {
+        field: column,
+        reason: error.to_string(),
+    })
+}
+
+async fn insert_references(tx: &mut Tx, version: &str, staged: &[Staged]) -> Result<()> {
+    for batch in staged.chunks(BATCH) {
+        let rows = batch
+            .iter()
+            .map(|staged| vec![version.into(), staged.digest.to_string().into()]);
+        let sql = Sql::new("INSERT INTO version_blobs (version, digest) VALUES ");
+        tx.run(sql.rows(rows)).await?;
+    }
+    Ok(())
+}
+
+async fn set_latest(
+    tx: &mut Tx,
+    version: &VersionRecord,
+    make_default: bool,
+    now: Timestamp,
+) -> Result<()> {
+    let sql = Sql::new(
+        "UPDATE skills
+         SET latest_version = $1, updated_at = $2,
+             default_version = CASE WHEN $3 = 1 OR default_version IS NULL
+                                    THEN $1 ELSE default_version END
+         WHERE id = $4",
+    );
+    let sql = sql.bind(&version.id).bind(now).bind(make_default);
+    tx.run(sql.bind(&version.skill)).await.map(drop)
+}
+
+/// Remembers who used the request key. False: someone else did.
+async fn claim_request(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    key: Option<&str>,
+    version: &str,
+    now: Timestamp,
+) -> Result<bool> {
+    let Some(key) = key else {
+        return Ok(true);
+    };
+    let sql = Sql::new(
+        "INSERT INTO requests (tenant, key, version, created_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (tenant, key) DO NOTHING",
+    );
+    let sql = sql.bind(tenant.as_str()).bind(key).bind(version).bind(now);
+    Ok(tx.run(sql).await? == 1)
+}

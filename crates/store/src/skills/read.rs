@@ -1,0 +1,232 @@
+//! Get and list. No blob is touched, and lists read no large column.
+
+use super::{SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionSelector};
+use crate::Store;
+use crate::db::{Db, Sql};
+use crate::error::{Error, Kind, Result};
+use crate::page::{Cursor, Order, Page, PageRequest, Position};
+use crate::tenant::TenantId;
+
+/// Which skills a list shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillFilter {
+    /// Those of this name.
+    pub name: Option<String>,
+    /// Those from here.
+    pub source: Option<SkillSource>,
+    /// Also those whose versions have all been deleted.
+    pub include_empty: bool,
+}
+
+impl Store {
+    /// One skill.
+    pub async fn skill(&self, tenant: &TenantId, id: &str) -> Result<SkillRecord> {
+        let row = self.db().one(one_skill(tenant, id)).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::Skill, id))?;
+        SkillRecord::read(&row)
+    }
+
+    /// A page of the tenant's skills, by age.
+    pub async fn list_skills(
+        &self,
+        tenant: &TenantId,
+        filter: &SkillFilter,
+        page: &PageRequest,
+    ) -> Result<Page<SkillRecord>> {
+        let mut sql = Sql::new(SkillRecord::SELECT).with(" WHERE s.tenant = ", tenant.as_str());
+        if let Some(name) = &filter.name {
+            sql = sql.with(" AND s.name = ", name);
+        }
+        if let Some(source) = filter.source {
+            sql = sql.with(" AND s.source = ", source.as_str());
+        }
+        if !filter.include_empty {
+            sql = sql.push(" AND s.latest_version IS NOT NULL");
+        }
+        let rows = self.db().all(paged(sql, &SKILL_IDS, page)).await?;
+        let skills = rows.iter().map(SkillRecord::read).collect::<Result<_>>()?;
+        Ok(Page::cut(skills, page, |skill| Cursor::at(&skill.id)))
+    }
+
+    /// One version, as lists show it.
+    pub async fn version(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        selector: &VersionSelector,
+    ) -> Result<VersionRecord> {
+        let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
+        let row = self
+            .db()
+            .one(selected(sql, tenant, skill, selector))
+            .await?;
+        match row {
+            Some(row) => VersionRecord::read(&row),
+            None => Err(self.why_no_version(tenant, skill, selector).await),
+        }
+    }
+
+    /// One version with its frontmatter, manifest, body and scan report.
+    pub async fn version_detail(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        selector: &VersionSelector,
+    ) -> Result<VersionDetail> {
+        let sql = Sql::new(DETAIL);
+        let row = self
+            .db()
+            .one(selected(sql, tenant, skill, selector))
+            .await?;
+        match row {
+            Some(row) => VersionDetail::read(&row),
+            None => Err(self.why_no_version(tenant, skill, selector).await),
+        }
+    }
+
+    /// A page of a skill's versions, by age.
+    pub async fn list_versions(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        page: &PageRequest,
+    ) -> Result<Page<VersionRecord>> {
+        let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
+        let sql = sql.with(" FROM versions WHERE skill = ", skill);
+        let sql = sql.with(" AND tenant = ", tenant.as_str());
+        let rows = self.db().all(paged(sql, &IDS, page)).await?;
+        if rows.is_empty() {
+            self.skill(tenant, skill).await?;
+        }
+        let versions = rows
+            .iter()
+            .map(VersionRecord::read)
+            .collect::<Result<_>>()?;
+        Ok(Page::cut(versions, page, |version| Cursor::at(&version.id)))
+    }
+
+    /// No skill, a skill without versions, or just not this version.
+    pub(crate) async fn why_no_version(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        selector: &VersionSelector,
+    ) -> Error {
+        match self.skill(tenant, skill).await {
+            Err(error) => error,
+            Ok(found) if found.latest.is_none() => Error::NoVersion { skill: found.id },
+            Ok(_) => Error::not_found(Kind::Version, format!("{skill}/{selector}")),
+        }
+    }
+}
+
+const DETAIL: &str = "SELECT id, skill, number, ordinal, name, description, folder, digest,
+    file_count, total_bytes, scan_status, created_at, frontmatter, manifest, scan_report, body";
+
+pub(super) fn one_skill(tenant: &TenantId, id: &str) -> Sql {
+    Sql::new(SkillRecord::SELECT)
+        .with(" WHERE s.id = ", id)
+        .with(" AND s.tenant = ", tenant.as_str())
+}
+
+/// `SELECT …` completed to the one version that is meant.
+pub(super) fn selected(
+    select: Sql,
+    tenant: &TenantId,
+    skill: &str,
+    selector: &VersionSelector,
+) -> Sql {
+    let sql = select.with(" FROM versions WHERE skill = ", skill);
+    let sql = sql.with(" AND tenant = ", tenant.as_str());
+    match selector {
+        VersionSelector::Latest => {
+            let sql = sql.with(
+                " AND id = (SELECT latest_version FROM skills WHERE id = ",
+                skill,
+            );
+            sql.push(")")
+        }
+        VersionSelector::Default => {
+            let sql = sql.with(
+                " AND id = (SELECT default_version FROM skills WHERE id = ",
+                skill,
+            );
+            sql.push(")")
+        }
+        // Ids of an older spelling name the same version.
+        VersionSelector::Id(id) => match id.strip_prefix("skill_version_") {
+            Some(rest) => sql.with(" AND id = ", format!("skver_{rest}")),
+            None => sql.with(" AND id = ", id),
+        },
+        VersionSelector::Number(number) => sql.with(" AND number = ", *number),
+        VersionSelector::Ordinal(ordinal) => sql.with(" AND ordinal = ", *ordinal),
+    }
+}
+
+/// The id of the version that is meant: the cheapest question there is.
+pub(crate) async fn version_id(
+    db: &Db,
+    tenant: &TenantId,
+    skill: &str,
+    selector: &VersionSelector,
+) -> Result<Option<String>> {
+    let row = db
+        .one(selected(Sql::new("SELECT id"), tenant, skill, selector))
+        .await?;
+    row.map(|row| row.text("id")).transpose()
+}
+
+/// A version by its id alone, which the caller got from this store.
+pub(crate) async fn version_detail_by_id(db: &Db, id: &str) -> Result<Option<VersionDetail>> {
+    let row = db
+        .one(Sql::new(DETAIL).with(" FROM versions WHERE id = ", id))
+        .await?;
+    row.as_ref().map(VersionDetail::read).transpose()
+}
+
+/// A skill's title, which never changes.
+pub(crate) async fn title(db: &Db, skill: &str) -> Result<Option<String>> {
+    let sql = Sql::new("SELECT title FROM skills WHERE id = $1");
+    let row = db.one(sql.bind(skill)).await?;
+    Ok(row
+        .map(|row| row.maybe_text("title"))
+        .transpose()?
+        .flatten())
+}
+
+/// How the id column is compared and sorted by, in words of SQL.
+pub(crate) struct IdColumn {
+    above: &'static str,
+    below: &'static str,
+    up: &'static str,
+    down: &'static str,
+}
+
+const SKILL_IDS: IdColumn = IdColumn {
+    above: " AND s.id > ",
+    below: " AND s.id < ",
+    up: " ORDER BY s.id LIMIT ",
+    down: " ORDER BY s.id DESC LIMIT ",
+};
+
+pub(crate) const IDS: IdColumn = IdColumn {
+    above: " AND id > ",
+    below: " AND id < ",
+    up: " ORDER BY id LIMIT ",
+    down: " ORDER BY id DESC LIMIT ",
+};
+
+/// `SELECT … WHERE …` completed to one page, read towards the asked direction.
+pub(crate) fn paged(sql: Sql, ids: &IdColumn, page: &PageRequest) -> Sql {
+    let upwards = match page.from {
+        Position::Before(_) => page.order == Order::Descending,
+        _ => page.order == Order::Ascending,
+    };
+    let sql = match &page.from {
+        Position::Start => sql,
+        Position::After(cursor) | Position::Before(cursor) => {
+            sql.with(if upwards { ids.above } else { ids.below }, cursor.id())
+        }
+    };
+    sql.with(if upwards { ids.up } else { ids.down }, page.fetch())
+}

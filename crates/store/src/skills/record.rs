@@ -1,0 +1,277 @@
+//! What a caller gets to see of skills and versions.
+
+use prowess_skill::{Digest, Manifest};
+use serde_json::{Map, Value};
+
+use super::Scan;
+use crate::db::Row;
+use crate::error::{Error, Result};
+use crate::time::Timestamp;
+
+macro_rules! skill_columns {
+    ($from:literal) => {
+        concat!(
+            "
+        SELECT s.id, s.name, s.title, s.source, s.created_at, s.updated_at,
+               l.id AS latest_id, l.number AS latest_number, l.ordinal AS latest_ordinal,
+               l.description AS latest_description, l.digest AS latest_digest,
+               d.id AS default_id, d.number AS default_number, d.ordinal AS default_ordinal,
+               d.description AS default_description, d.digest AS default_digest ",
+            $from,
+            "
+        LEFT JOIN versions l ON l.id = s.latest_version
+        LEFT JOIN versions d ON d.id = s.default_version"
+        )
+    };
+}
+
+/// A skill. Its name never changes; everything else of it is in its versions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillRecord {
+    /// `skill_…`.
+    pub id: String,
+    /// The name of every version of it.
+    pub name: String,
+    /// What its owner calls it, if anything else.
+    pub title: Option<String>,
+    /// Where it comes from.
+    pub source: SkillSource,
+    /// The newest version; nothing when all have been deleted.
+    pub latest: Option<VersionRef>,
+    /// The version meant when none is named; nothing when all have been deleted.
+    pub default: Option<VersionRef>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When a version was last added or deleted, or the default changed.
+    pub updated_at: Timestamp,
+}
+
+impl SkillRecord {
+    /// The title, else the name.
+    pub fn display_name(&self) -> &str {
+        self.title.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The columns [`SkillRecord::read`] needs, from `skills s`, up to its WHERE.
+    pub(super) const SELECT: &'static str = skill_columns!("FROM skills s");
+
+    /// The same and a score, from the skills named in `hits`.
+    pub(super) const SELECT_RANKED: &'static str =
+        skill_columns!(", h.score FROM hits h JOIN skills s ON s.id = h.skill");
+
+    pub(super) fn read(row: &Row) -> Result<Self> {
+        Ok(SkillRecord {
+            id: row.text("id")?,
+            name: row.text("name")?,
+            title: row.maybe_text("title")?,
+            source: SkillSource::parse(&row.text("source")?)?,
+            latest: VersionRef::read(row, &LATEST)?,
+            default: VersionRef::read(row, &DEFAULT)?,
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+        })
+    }
+}
+
+/// A version as its skill knows it: the three ways to name it, and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionRef {
+    /// `skver_…`.
+    pub id: String,
+    /// Microseconds since 1970, larger than any before it in the skill.
+    pub number: i64,
+    /// 1, 2, 3, … in the skill.
+    pub ordinal: i64,
+    /// What the skill does and when to use it.
+    pub description: String,
+    /// Of all its files.
+    pub digest: Digest,
+}
+
+/// The names of five columns.
+struct RefColumns {
+    id: &'static str,
+    number: &'static str,
+    ordinal: &'static str,
+    description: &'static str,
+    digest: &'static str,
+}
+
+const LATEST: RefColumns = RefColumns {
+    id: "latest_id",
+    number: "latest_number",
+    ordinal: "latest_ordinal",
+    description: "latest_description",
+    digest: "latest_digest",
+};
+
+const DEFAULT: RefColumns = RefColumns {
+    id: "default_id",
+    number: "default_number",
+    ordinal: "default_ordinal",
+    description: "default_description",
+    digest: "default_digest",
+};
+
+impl VersionRef {
+    fn read(row: &Row, columns: &RefColumns) -> Result<Option<Self>> {
+        let Some(id) = row.maybe_text(columns.id)? else {
+            return Ok(None);
+        };
+        Ok(Some(VersionRef {
+            id,
+            number: row.int(columns.number)?,
+            ordinal: row.int(columns.ordinal)?,
+            description: row.text(columns.description)?,
+            digest: parsed("digest", row.text(columns.digest)?)?,
+        }))
+    }
+}
+
+/// A version, as lists show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionRecord {
+    /// `skver_…`.
+    pub id: String,
+    /// The skill it is a version of.
+    pub skill: String,
+    /// Microseconds since 1970, larger than any before it in the skill.
+    pub number: i64,
+    /// 1, 2, 3, … in the skill. Never given twice, even after a deletion.
+    pub ordinal: i64,
+    /// The skill's name.
+    pub name: String,
+    /// What the skill does and when to use it.
+    pub description: String,
+    /// The folder its files came wrapped in, if they did.
+    pub folder: Option<String>,
+    /// Of all its files.
+    pub digest: Digest,
+    /// How many files it has.
+    pub file_count: i64,
+    /// Bytes of its files together.
+    pub total_bytes: i64,
+    /// What the scanner made of it, if it was asked.
+    pub scan_status: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+impl VersionRecord {
+    pub(super) const COLUMNS: &'static str = "id, skill, number, ordinal, name, description, \
+         folder, digest, file_count, total_bytes, scan_status, created_at";
+
+    pub(super) fn read(row: &Row) -> Result<Self> {
+        Ok(VersionRecord {
+            id: row.text("id")?,
+            skill: row.text("skill")?,
+            number: row.int("number")?,
+            ordinal: row.int("ordinal")?,
+            name: row.text("name")?,
+            description: row.text("description")?,
+            folder: row.maybe_text("folder")?,
+            digest: parsed("digest", row.text("digest")?)?,
+            file_count: row.int("file_count")?,
+            total_bytes: row.int("total_bytes")?,
+            scan_status: row.maybe_text("scan_status")?,
+            created_at: row.time("created_at")?,
+        })
+    }
+}
+
+/// A version with everything that was read from it at upload. Still no file of it
+/// has been touched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionDetail {
+    /// As lists show it.
+    pub version: VersionRecord,
+    /// All fields of the frontmatter, in order.
+    pub frontmatter: Map<String, Value>,
+    /// The files by digest.
+    pub manifest: Manifest,
+    /// The Markdown after the frontmatter.
+    pub body: String,
+    /// The scanner's report, if it was asked.
+    pub scan: Option<Scan>,
+}
+
+impl VersionDetail {
+    pub(super) fn read(row: &Row) -> Result<Self> {
+        let version = VersionRecord::read(row)?;
+        let report = row.maybe_text("scan_report")?;
+        let scan = match (&version.scan_status, report) {
+            (Some(status), Some(report)) => Some(Scan {
+                status: status.clone(),
+                report: json("scan_report", &report)?,
+            }),
+            _ => None,
+        };
+        Ok(VersionDetail {
+            frontmatter: json("frontmatter", &row.text("frontmatter")?)?,
+            manifest: json("manifest", &row.text("manifest")?)?,
+            body: row.text("body")?,
+            version,
+            scan,
+        })
+    }
+}
+
+/// Where a skill comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum SkillSource {
+    /// Uploaded by its owner.
+    #[default]
+    Custom,
+    /// Stands in for a skill of Anthropic's.
+    Anthropic,
+    /// An example of Anthropic's.
+    AnthropicExample,
+    /// Came with a plugin.
+    Plugin,
+}
+
+impl SkillSource {
+    /// As the wires spell it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SkillSource::Custom => "custom",
+            SkillSource::Anthropic => "anthropic",
+            SkillSource::AnthropicExample => "anthropic_example",
+            SkillSource::Plugin => "plugin",
+        }
+    }
+
+    /// From the wires' spelling.
+    pub fn parse(text: &str) -> Result<Self> {
+        [
+            SkillSource::Custom,
+            SkillSource::Anthropic,
+            SkillSource::AnthropicExample,
+            SkillSource::Plugin,
+        ]
+        .into_iter()
+        .find(|source| source.as_str() == text)
+        .ok_or_else(|| Error::Invalid {
+            field: "source",
+            reason: format!(
+                "`{}` is not custom, anthropic, anthropic_example or plugin",
+                text.escape_debug()
+            ),
+        })
+    }
+}
+
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(column: &str, text: String) -> Result<T> {
+    text.parse().map_err(|error| malformed(column, &error))
+}
+
+fn json<T: serde::de::DeserializeOwned>(column: &str, text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|error| malformed(column, &error))
+}
+
+fn malformed(column: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::Row {
+        table: "versions",
+        reason: format!("{column}: {error}"),
+    }
+}

@@ -1,0 +1,82 @@
+//! The ways to name a version.
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+
+/// Epoch microseconds passed this mark in January 1970; no skill has as many versions.
+const FIRST_NUMBER: i64 = 1_000_000_000_000;
+
+/// Which version of a skill is meant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum VersionSelector {
+    /// The newest.
+    Latest,
+    /// The one its owner made the default.
+    Default,
+    /// By id: `skver_…`.
+    Id(String),
+    /// By epoch microseconds.
+    Number(i64),
+    /// By its integer in the skill.
+    Ordinal(i64),
+}
+
+impl VersionSelector {
+    /// Reads what any dialect may send: `latest`, `default`, a version id, epoch
+    /// microseconds or a small integer.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "latest" => return Ok(VersionSelector::Latest),
+            "default" => return Ok(VersionSelector::Default),
+            _ => {}
+        }
+        if text.starts_with("skver_") || text.starts_with("skill_version_") {
+            return Ok(VersionSelector::Id(text.to_owned()));
+        }
+        match text.parse::<i64>() {
+            Ok(number) if number >= FIRST_NUMBER => Ok(VersionSelector::Number(number)),
+            Ok(ordinal) if ordinal > 0 => Ok(VersionSelector::Ordinal(ordinal)),
+            _ => Err(Error::Selector {
+                text: text.escape_debug().take(80).collect(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for VersionSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VersionSelector::Latest => f.write_str("latest"),
+            VersionSelector::Default => f.write_str("default"),
+            VersionSelector::Id(id) => f.write_str(id),
+            VersionSelector::Number(number) | VersionSelector::Ordinal(number) => {
+                write!(f, "{number}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_a_version_is_understood() {
+        let parse = |text| VersionSelector::parse(text).unwrap();
+        assert_eq!(parse("latest"), VersionSelector::Latest);
+        assert_eq!(parse("skver_1"), VersionSelector::Id("skver_1".to_owned()));
+        assert_eq!(parse("2"), VersionSelector::Ordinal(2));
+        assert_eq!(
+            parse("1790000000000000"),
+            VersionSelector::Number(1_790_000_000_000_000)
+        );
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for text in ["", "0", "-1", "newest", "99999999999999999999", "1.5"] {
+            assert!(VersionSelector::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! A new skill, or a new version of one.
+//!
+//! Blobs are written first; then one transaction writes every row and makes the
+//! version visible. Until its commit nothing of the upload can be seen, after it
+//! everything can.
+
+use std::collections::BTreeMap;
+
+use prowess_skill::Skill;
+use serde_json::Value;
+
+use super::insert::{self, Attempt};
+use super::{SkillRecord, SkillSource, VersionRecord, VersionSelector, read};
+use crate::Store;
+use crate::db::Sql;
+use crate::error::{Error, Kind, Result};
+use crate::tenant::TenantId;
+
+/// How often content may vanish between being staged and being referred to.
+const ATTEMPTS: usize = 5;
+
+/// A skill to be made, with its first version.
+#[derive(Debug, Clone)]
+pub struct NewSkill<'a> {
+    /// Its first version.
+    pub version: NewVersion<'a>,
+    /// What its owner calls it.
+    pub title: Option<&'a str>,
+    /// Refuse a title that another skill of the tenant has (the beta generation's rule).
+    pub unique_title: bool,
+    /// Where it comes from.
+    pub source: SkillSource,
+}
+
+impl<'a> NewSkill<'a> {
+    /// A skill without a title, uploaded by its owner.
+    pub fn of(skill: &'a Skill) -> Self {
+        NewSkill {
+            version: NewVersion::of(skill),
+            title: None,
+            unique_title: false,
+            source: SkillSource::Custom,
+        }
+    }
+}
+
+/// A version to be made.
+#[derive(Debug, Clone)]
+pub struct NewVersion<'a> {
+    /// The checked skill. Its files are the version.
+    pub skill: &'a Skill,
+    /// What the scanner said of it.
+    pub scan: Option<&'a Scan>,
+    /// Make it the default version. The first version always is.
+    pub make_default: bool,
+    /// What to do when the latest version has the same files.
+    pub unchanged: Unchanged,
+    /// A key by which the client repeats this very upload, when it does not know
+    /// whether an earlier attempt arrived.
+    pub request_key: Option<&'a str>,
+}
+
+impl<'a> NewVersion<'a> {
+    /// A version that does not become the default.
+    pub fn of(skill: &'a Skill) -> Self {
+        NewVersion {
+            skill,
+            scan: None,
+            make_default: false,
+            unchanged: Unchanged::NewVersion,
+            request_key: None,
+        }
+    }
+}
+
+/// What to do with an upload whose files are those of the latest version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unchanged {
+    /// Make a version all the same, as the vendors do.
+    #[default]
+    NewVersion,
+    /// Answer with the latest version.
+    KeepLatest,
+}
+
+/// A scanner's report, as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scan {
+    /// The verdict in a word.
+    pub status: String,
+    /// The whole report.
+    pub report: Value,
+}
+
+/// What came of an upload.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Uploaded {
+    /// The skill as it is now.
+    pub skill: SkillRecord,
+    /// The version.
+    pub version: VersionRecord,
+    /// How it came to be.
+    pub outcome: Outcome,
+}
+
+/// How the answer to an upload came to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// The version was made.
+    Created,
+    /// The latest version has the same files, and was to be kept.
+    Unchanged,
+    /// An upload with the same request key had made it before.
+    Repeated,
+}
+
+/// What an upload is a version of.
+pub(super) enum Target<'a> {
+    New(&'a NewSkill<'a>),
+    Skill(&'a str),
+}
+
+impl Store {
+    /// Makes a skill with its first version.
+    pub async fn create_skill(&self, tenant: &TenantId, new: &NewSkill<'_>) -> Result<Uploaded> {
+        self.upload(tenant, &Target::New(new), &new.version).await
+    }
+
+    /// Makes a version of a skill. It must bear the skill's name.
+    pub async fn create_version(
+        &self,
+        tenant: &TenantId,
+        skill: &str,
+        new: &NewVersion<'_>,
+    ) -> Result<Uploaded> {
+        // Asked again in the transaction; here it saves writing blobs in vain.
+        let found = self.skill(tenant, skill).await?;
+        insert::same_name(skill, &found.name, &new.skill.name)?;
+        self.upload(tenant, &Target::Skill(skill), new).await
+    }
+
+    async fn upload(
+        &self,
+        tenant: &TenantId,
+        target: &Target<'_>,
+        new: &NewVersion<'_>,
+    ) -> Result<Uploaded> {
+        if let Some(uploaded) = self.repeated(tenant, new).await? {
+            return Ok(uploaded);
+        }
+        let files = new.skill.bundle.files();
+        let digests = new.skill.manifest.files().iter().map(|file| file.digest);
+        let contents: BTreeMap<_, _> = digests
+            .zip(files.map(|(_, file)| file.data.clone()))
+            .collect();
+        for _ in 0..ATTEMPTS {
+            let staged = self.blobs().stage(contents.clone()).await?;
+            let mut tx = self.db().begin().await?;
+            match insert::attempt(&mut tx, tenant, target, new, &staged).await? {
+                Attempt::Done(uploaded) => {
+                    tx.commit().await?;
+                    self.changed();
+                    return Ok(*uploaded);
+                }
+                Attempt::Same(uploaded) => {
+                    tx.rollback().await?;
+                    return Ok(*uploaded);
+                }
+                Attempt::Repeated | Attempt::Gone => tx.rollback().await?,
+            }
+            if let Some(uploaded) = self.repeated(tenant, new).await? {
+                return Ok(uploaded);
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// What an earlier upload with the same request key made.
+    async fn repeated(&self, tenant: &TenantId, new: &NewVersion<'_>) -> Result<Option<Uploaded>> {
+        let Some(key) = new.request_key else {
+            return Ok(None);
+        };
+        let sql = Sql::new(
+            "SELECT v.id, v.skill, v.digest FROM requests r JOIN versions v ON v.id = r.version
+             WHERE r.tenant = $1 AND r.key = $2",
+        );
+        let row = self.db().one(sql.bind(tenant.as_str()).bind(key)).await?;
+        let Some(row) = row else {
+            return Ok(None);
+        };
+        if row.text("digest")? != new.skill.manifest.digest().to_string() {
+            return Err(Error::RequestKeyReused {
+                key: key.to_owned(),
+            });
+        }
+        let (skill, version) = (row.text("skill")?, row.text("id")?);
+        let selector = VersionSelector::Id(version);
+        Ok(Some(Uploaded {
+            skill: self.skill(tenant, &skill).await?,
+            version: self.version(tenant, &skill, &selector).await?,
+            outcome: Outcome::Repeated,
+        }))
+    }
+}
+
+/// The skill of a tenant, as a transaction sees it.
+pub(super) async fn skill_in(
+    tx: &mut crate::db::Tx,
+    tenant: &TenantId,
+    skill: &str,
+) -> Result<SkillRecord> {
+    let row = tx.one(read::one_skill(tenant, skill)).await?;
+    let row = row.ok_or_else(|| Error::not_found(Kind::Skill, skill))?;
+    SkillRecord::read(&row)
+}

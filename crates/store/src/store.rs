@@ -1,0 +1,108 @@
+//! The store itself: what its operations share.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::blob::Blobs;
+use crate::blob::storage::Storage;
+use crate::config::StoreConfig;
+use crate::db::{Db, Engine, Sql};
+use crate::error::{Error, Result};
+use crate::keys::KeyMemory;
+use crate::resolve::Memory;
+
+/// Skills, versions, files, keys and tenants. Cheap to clone; clones share
+/// everything.
+#[derive(Clone)]
+pub struct Store(Arc<Shared>);
+
+struct Shared {
+    db: Arc<Db>,
+    blobs: Blobs,
+    memory: Memory,
+    keys: KeyMemory,
+}
+
+impl Store {
+    /// Opens a store, and brings its schema up to date. Any number of processes
+    /// may do so at once.
+    pub async fn open(config: &StoreConfig) -> Result<Store> {
+        let db = Arc::new(open_database(config).await?);
+        let storage = match config.blobs.as_str() {
+            "local" => Storage::folder(&config.data_dir.join("blobs"))?,
+            url => Storage::url(url, &config.blob_options)?,
+        };
+        Ok(Store(Arc::new(Shared {
+            blobs: Blobs::new(db.clone(), storage, config.inline_bytes),
+            db,
+            memory: Memory::new(config.freshness, config.cache_bytes),
+            keys: KeyMemory::new(config.freshness),
+        })))
+    }
+
+    /// Which engine holds the rows.
+    pub fn engine(&self) -> Engine {
+        self.db().engine()
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        let sql = Sql::new("SELECT id FROM tenants LIMIT 1");
+        self.db().one(sql).await.map(drop)
+    }
+
+    /// Ends all connections, after what is under way. Clones are closed too.
+    pub async fn close(&self) {
+        self.db().close().await;
+    }
+
+    pub(crate) fn db(&self) -> &Db {
+        &self.0.db
+    }
+
+    pub(crate) fn blobs(&self) -> &Blobs {
+        &self.0.blobs
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        &self.0.memory
+    }
+
+    pub(crate) fn keys(&self) -> &KeyMemory {
+        &self.0.keys
+    }
+
+    /// To be called after every commit that changes what a skill resolves to.
+    pub(crate) fn changed(&self) {
+        self.memory().new_era();
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store")
+            .field("engine", &self.engine())
+            .finish_non_exhaustive()
+    }
+}
+
+async fn open_database(config: &StoreConfig) -> Result<Db> {
+    match config.database.as_str() {
+        "sqlite" => {
+            let folder = &config.data_dir;
+            std::fs::create_dir_all(folder).map_err(|error| Error::Config {
+                setting: "data_dir",
+                reason: format!("cannot make folder {}: {error}", folder.display()),
+            })?;
+            Db::open_sqlite(&folder.join("prowess.db")).await
+        }
+        url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+            Db::open_postgres(url).await
+        }
+        // What was given may hold a password; it is not repeated.
+        _ => Err(Error::Config {
+            setting: "store.url",
+            reason: "must be `sqlite` or begin with `postgres://`".to_owned(),
+        }),
+    }
+}

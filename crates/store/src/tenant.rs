@@ -1,0 +1,87 @@
+//! Who owns things. Everything in the store belongs to one tenant, and every
+//! operation names the one it is done for.
+
+use std::fmt;
+
+use crate::Store;
+use crate::db::{Row, Sql};
+use crate::error::{Error, Result};
+use crate::time::Timestamp;
+
+/// The name of a tenant: 1 to 64 lower-case letters, digits, `-`, `_`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TenantId(String);
+
+impl TenantId {
+    /// Checks a name.
+    pub fn new(id: impl Into<String>) -> Result<Self> {
+        let id = id.into();
+        let letter = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_');
+        if id.is_empty() || id.len() > 64 || !id.bytes().all(letter) {
+            return Err(Error::Invalid {
+                field: "tenant",
+                reason: format!(
+                    "`{}` is not 1 to 64 lower-case letters, digits, `-` or `_`",
+                    id.escape_debug()
+                ),
+            });
+        }
+        Ok(TenantId(id))
+    }
+
+    /// The tenant of those who need only one. It always exists.
+    pub fn default_tenant() -> Self {
+        TenantId("default".to_owned())
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TenantId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A tenant as stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TenantRecord {
+    /// Its id.
+    pub id: TenantId,
+    /// What people call it.
+    pub name: String,
+    /// Since when.
+    pub created_at: Timestamp,
+}
+
+impl TenantRecord {
+    fn read(row: &Row) -> Result<Self> {
+        Ok(TenantRecord {
+            id: TenantId(row.text("id")?),
+            name: row.text("name")?,
+            created_at: row.time("created_at")?,
+        })
+    }
+}
+
+impl Store {
+    /// Makes sure that a tenant exists. One that does keeps its name.
+    pub async fn ensure_tenant(&self, id: &TenantId, name: &str) -> Result<()> {
+        let sql = Sql::new(
+            "INSERT INTO tenants (id, name, created_at) VALUES ($1, $2, $3)
+             ON CONFLICT (id) DO NOTHING",
+        );
+        let sql = sql.bind(id.as_str()).bind(name).bind(Timestamp::now());
+        self.db().run(sql).await.map(drop)
+    }
+
+    /// All tenants, by id.
+    pub async fn tenants(&self) -> Result<Vec<TenantRecord>> {
+        let sql = Sql::new("SELECT id, name, created_at FROM tenants ORDER BY id");
+        let rows = self.db().all(sql).await?;
+        rows.iter().map(TenantRecord::read).collect()
+    }
+}

@@ -1,0 +1,46 @@
+//! Points in time as the store keeps them.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Microseconds since 1970, UTC. Faces render it as their dialect wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+impl Timestamp {
+    /// The clock of this machine.
+    pub fn now() -> Self {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Timestamp(since.as_micros().try_into().unwrap_or(i64::MAX))
+    }
+
+    /// From microseconds since 1970.
+    pub fn from_micros(micros: i64) -> Self {
+        Timestamp(micros)
+    }
+
+    /// Microseconds since 1970.
+    pub fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since 1970.
+    pub fn as_seconds(self) -> i64 {
+        self.0.div_euclid(1_000_000)
+    }
+
+    /// Later by `time`.
+    pub fn after(self, time: Duration) -> Self {
+        Timestamp(self.0.saturating_add(micros(time)))
+    }
+
+    /// Earlier by `time`.
+    pub fn before(self, time: Duration) -> Self {
+        Timestamp(self.0.saturating_sub(micros(time)))
+    }
+}
+
+fn micros(time: Duration) -> i64 {
+    time.as_micros().try_into().unwrap_or(i64::MAX)
+}
