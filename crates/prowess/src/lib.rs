@@ -2,9 +2,13 @@
 //!
 //! The facade over the crates of this workspace, and the command line on top of
 //! them. Nothing is decided here: what a skill is belongs to [`skill`], where it
-//! comes from to [`source`].
+//! comes from to [`source`], where it stays to [`store`], and how it is served to
+//! [`server`].
 
 pub mod cli;
+pub mod config;
 
+pub use prowess_server as server;
 pub use prowess_skill as skill;
 pub use prowess_source as source;
+pub use prowess_store as store;
