@@ -144,12 +144,17 @@ impl Store {
             "INSERT INTO files (id, tenant, name, mime, size, digest, purpose, scope,
                                 downloadable, created_at, expires_at) VALUES ",
         );
-        tx.run(sql.rows([row])).await?;
+        tenant.known(tx.run(sql.rows([row])).await)?;
         // The stream cannot be read twice. Only a collector that takes what was
         // announced a moment ago gets here, and the client may send again.
-        match adopt(&mut tx, &[staged], file.created_at).await? {
+        let staged = [staged];
+        match adopt(&mut tx, &staged, file.created_at).await? {
             Adopted::All => tx.commit().await,
-            Adopted::Gone => Err(Error::Busy),
+            Adopted::Gone => {
+                tx.rollback().await?;
+                self.blobs().discard(&staged).await?;
+                Err(Error::Busy)
+            }
         }
     }
 
@@ -219,12 +224,7 @@ impl Store {
         let sql = Sql::new("DELETE FROM files WHERE tenant = $1 AND id = $2 RETURNING digest");
         let row = tx.one(sql.bind(tenant.as_str()).bind(id)).await?;
         let row = row.ok_or_else(|| Error::not_found(Kind::File, id))?;
-        touch(
-            &mut tx,
-            std::iter::once(row.text("digest")?),
-            Timestamp::now(),
-        )
-        .await?;
+        touch(&mut tx, &[row.text("digest")?], Timestamp::now()).await?;
         tx.commit().await
     }
 }

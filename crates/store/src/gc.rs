@@ -63,7 +63,8 @@ impl Store {
 
     async fn unreferenced(&self, before: Timestamp, after: &str) -> Result<Vec<Candidate>> {
         let sql = Sql::new(
-            "SELECT place, state, size, touched_at, CASE WHEN data IS NULL THEN 0 ELSE 1 END AS inline
+            "SELECT place, size, touched_at, 
+                    CAST(CASE WHEN data IS NULL THEN 0 ELSE 1 END AS BIGINT) AS inline
              FROM blobs b
              WHERE touched_at <= $1 AND place > $2
                AND (state <> 'ready'
@@ -78,7 +79,7 @@ impl Store {
                 place: row.text("place")?,
                 size: row.int("size")?,
                 touched_at: row.int("touched_at")?,
-                inline: row.int("inline")? == 1,
+                inline: row.flag("inline")?,
             })
         };
         rows.iter().map(read).collect()
@@ -120,3 +121,7 @@ const STILL_UNREFERENCED: &str = "
       AND (state <> 'ready'
            OR (NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = blobs.digest)
                AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = blobs.digest)))";
+
+#[cfg(test)]
+#[path = "gc_tests.rs"]
+mod tests;

@@ -189,7 +189,7 @@ impl Store {
         let sql = sql.bind(&key.id).bind(tenant.as_str()).bind(&key.name);
         let sql = sql.bind(&key.prefix).bind(hash(secret.reveal()).hex());
         let sql = sql.bind(names.join(" ")).bind(now).bind(key.expires_at);
-        self.db().run(sql).await?;
+        tenant.known(self.db().run(sql).await)?;
         Ok((key, secret))
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::Store;
 use crate::db::{Row, Sql};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::time::Timestamp;
 
 /// The name of a tenant: 1 to 64 lower-case letters, digits, `-`, `_`.
@@ -32,6 +32,17 @@ impl TenantId {
     /// The tenant of those who need only one. It always exists.
     pub fn default_tenant() -> Self {
         TenantId("default".to_owned())
+    }
+
+    /// Says of a row that could not be written for want of its owner that there
+    /// is no such tenant.
+    pub(crate) fn known<T>(&self, written: Result<T>) -> Result<T> {
+        written.map_err(|error| match error {
+            Error::Database(sqlx::Error::Database(cause)) if cause.is_foreign_key_violation() => {
+                Error::not_found(Kind::Tenant, self.as_str())
+            }
+            other => other,
+        })
     }
 
     /// As text.

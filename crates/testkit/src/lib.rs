@@ -6,6 +6,7 @@
 //! | [`raw_zip`], [`raw_tar`] | archives written byte by byte, so that they can lie |
 //! | [`hostile`] | archives that must be refused, each with the code it must be refused by |
 //! | [`friendly`] | archives as common tools write them, which must be read |
+//! | [`postgres`], [`s3`] | real servers for the length of a test |
 //!
 //! Nothing here knows the crates under test: the tables say what must happen, in
 //! words that every face of the product can be held to.
@@ -17,8 +18,10 @@
 
 pub mod friendly;
 pub mod hostile;
+pub mod postgres;
 pub mod raw_tar;
 pub mod raw_zip;
+pub mod s3;
 pub mod skill;
 
 pub use skill::SkillFixture;

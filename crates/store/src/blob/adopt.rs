@@ -27,36 +27,93 @@ pub(crate) enum Adopted {
 /// Makes all of `staged`, sorted by digest, ready. The caller's transaction must
 /// also write who refers to it.
 pub(crate) async fn adopt(tx: &mut Tx, staged: &[Staged], now: Timestamp) -> Result<Adopted> {
-    let mut ready = HashSet::new();
+    if !take_pending(tx, staged).await? {
+        return Ok(Adopted::Gone);
+    }
     for batch in staged.chunks(BATCH) {
-        ready.extend(touch(tx, batch.iter().map(|s| s.digest.to_string()), now).await?);
-    }
-    let (present, missing): (Vec<_>, Vec<_>) = staged
-        .iter()
-        .partition(|staged| ready.contains(&staged.digest.to_string()));
-    for staged in present {
-        if let Body::Written(place) = &staged.body {
-            doom_pending(tx, place).await?;
-        }
-    }
-    let inline: Vec<_> = missing
-        .iter()
-        .filter(|staged| matches!(staged.body, Body::Inline(_)))
-        .collect();
-    for batch in inline.chunks(BATCH) {
-        insert_inline(tx, batch, now).await?;
-    }
-    for staged in missing {
-        let adopted = match &staged.body {
-            Body::Inline(_) => Adopted::All,
-            Body::Known => Adopted::Gone,
-            Body::Written(place) => adopt_written(tx, staged, place, now).await?,
-        };
-        if adopted == Adopted::Gone {
+        if adopt_batch(tx, batch, now).await? == Adopted::Gone {
             return Ok(Adopted::Gone);
         }
     }
     Ok(Adopted::All)
+}
+
+/// Removes the pending rows of what was written. False: some are gone.
+async fn take_pending(tx: &mut Tx, staged: &[Staged]) -> Result<bool> {
+    let places: Vec<_> = staged.iter().filter_map(Staged::written).collect();
+    for batch in places.chunks(BATCH) {
+        let sql = Sql::new("DELETE FROM blobs WHERE state = 'pending' AND place IN ");
+        let taken = tx.run(sql.list(batch.iter().copied())).await?;
+        if taken != batch.len() as u64 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// One statement, which meets its rows in order: content that is ready is touched,
+/// the rest becomes so.
+async fn adopt_batch(tx: &mut Tx, batch: &[Staged], now: Timestamp) -> Result<Adopted> {
+    let mut places = Vec::new();
+    let mut rows = Vec::new();
+    for staged in batch {
+        let place = match staged.written() {
+            Some(place) => place.to_owned(),
+            None => id::new(Prefix::Blob, now)?,
+        };
+        rows.push(staged.row(&place, now));
+        places.push(place);
+    }
+    let sql = Sql::new("INSERT INTO blobs (place, state, digest, size, touched_at, data) VALUES ");
+    let returned = tx.all(sql.rows(rows).push(OR_TOUCH)).await?;
+    let returned = returned.iter().map(|row| row.text("place"));
+    let inserted = returned.collect::<Result<HashSet<_>>>()?;
+    for (staged, place) in batch.iter().zip(&places) {
+        match (&staged.body, inserted.contains(place)) {
+            // It was known, so nobody brought it along; now there is a row without content.
+            (Body::Known, true) => return Ok(Adopted::Gone),
+            // Ours turned out to be a second copy.
+            (Body::Written(_), false) => insert_doomed(tx, place, now).await?,
+            _ => {}
+        }
+    }
+    Ok(Adopted::All)
+}
+
+const OR_TOUCH: &str = "
+    ON CONFLICT (digest) WHERE state = 'ready'
+    DO UPDATE SET touched_at = CASE WHEN blobs.touched_at >= excluded.touched_at
+                                    THEN blobs.touched_at + 1 ELSE excluded.touched_at END
+    RETURNING place";
+
+impl Staged {
+    pub(super) fn written(&self) -> Option<&str> {
+        match &self.body {
+            Body::Written(place) => Some(place),
+            _ => None,
+        }
+    }
+
+    fn row(&self, place: &str, now: Timestamp) -> Vec<Value> {
+        let data = match &self.body {
+            Body::Inline(data) => Some(data.to_vec()),
+            _ => None,
+        };
+        vec![
+            place.into(),
+            "ready".into(),
+            self.digest.to_string().into(),
+            self.size.into(),
+            now.into(),
+            Value::Bytes(data),
+        ]
+    }
+}
+
+async fn insert_doomed(tx: &mut Tx, place: &str, now: Timestamp) -> Result<()> {
+    let sql =
+        Sql::new("INSERT INTO blobs (place, state, size, touched_at) VALUES ($1, 'doomed', 0, $2)");
+    tx.run(sql.bind(place).bind(now)).await.map(drop)
 }
 
 /// Touches the content of a version that is about to go, so that those who are
@@ -71,20 +128,15 @@ pub(crate) async fn touch_blobs_of_version(
     let digests = rows.iter().map(|row| row.text("digest"));
     let digests = digests.collect::<Result<Vec<_>>>()?;
     for batch in digests.chunks(BATCH) {
-        touch(tx, batch.iter().cloned(), now).await?;
+        touch(tx, batch, now).await?;
     }
     Ok(())
 }
 
-/// Touches those of `digests` that are ready, and says which they are.
-pub(crate) async fn touch(
-    tx: &mut Tx,
-    digests: impl Iterator<Item = String>,
-    now: Timestamp,
-) -> Result<Vec<String>> {
-    let digests: Vec<_> = digests.collect();
+/// Touches those of `digests` that are ready.
+pub(crate) async fn touch(tx: &mut Tx, digests: &[String], now: Timestamp) -> Result<()> {
     if digests.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
     let sql = Sql::new("SELECT digest FROM blobs WHERE state = 'ready' AND digest IN ");
     let sql = sql.list(digests).push(" ORDER BY digest").locking();
@@ -99,68 +151,5 @@ pub(crate) async fn touch(
         );
         tx.run(sql.bind(now).list(ready.iter())).await?;
     }
-    Ok(ready)
-}
-
-/// A row of the same digest may have become ready a moment ago; then it is touched.
-const OR_TOUCH: &str = "
-    ON CONFLICT (digest) WHERE state = 'ready'
-    DO UPDATE SET touched_at = CASE WHEN blobs.touched_at >= excluded.touched_at
-                                    THEN blobs.touched_at + 1 ELSE excluded.touched_at END
-    RETURNING place";
-const INSERT: &str = "INSERT INTO blobs (place, state, digest, size, touched_at, data) VALUES ";
-
-async fn insert_inline(tx: &mut Tx, batch: &[&&Staged], now: Timestamp) -> Result<()> {
-    let mut rows = Vec::new();
-    for staged in batch {
-        if let Body::Inline(data) = &staged.body {
-            let place = id::new(Prefix::Blob, now)?;
-            rows.push(ready_row(place, staged, now, Some(data.to_vec())));
-        }
-    }
-    tx.all(Sql::new(INSERT).rows(rows).push(OR_TOUCH)).await?;
     Ok(())
-}
-
-async fn adopt_written(
-    tx: &mut Tx,
-    staged: &Staged,
-    place: &str,
-    now: Timestamp,
-) -> Result<Adopted> {
-    let sql = Sql::new("DELETE FROM blobs WHERE place = $1 AND state = 'pending'");
-    if tx.run(sql.bind(place)).await? == 0 {
-        return Ok(Adopted::Gone);
-    }
-    let row = ready_row(place.to_owned(), staged, now, None);
-    let sql = Sql::new(INSERT).rows([row]).push(OR_TOUCH);
-    let taken = tx.one(sql).await?;
-    let taken = taken.map(|row| row.text("place")).transpose()?;
-    if taken.as_deref() != Some(place) {
-        doomed_row(tx, place, now).await?;
-    }
-    Ok(Adopted::All)
-}
-
-fn ready_row(place: String, staged: &Staged, now: Timestamp, data: Option<Vec<u8>>) -> Vec<Value> {
-    vec![
-        place.into(),
-        "ready".into(),
-        staged.digest.to_string().into(),
-        staged.size.into(),
-        now.into(),
-        Value::Bytes(data),
-    ]
-}
-
-/// Our object turned out to be a second copy.
-async fn doomed_row(tx: &mut Tx, place: &str, now: Timestamp) -> Result<()> {
-    let sql =
-        Sql::new("INSERT INTO blobs (place, state, size, touched_at) VALUES ($1, 'doomed', 0, $2)");
-    tx.run(sql.bind(place).bind(now)).await.map(drop)
-}
-
-async fn doom_pending(tx: &mut Tx, place: &str) -> Result<()> {
-    let sql = Sql::new("UPDATE blobs SET state = 'doomed' WHERE place = $1 AND state = 'pending'");
-    tx.run(sql.bind(place)).await.map(drop)
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 
 use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt, TryStreamExt, pin_mut, stream};
+use futures_util::{Stream, StreamExt, pin_mut, stream};
 use object_store::WriteMultipart;
 use prowess_skill::Digest;
 use sha2::{Digest as _, Sha256};
@@ -15,6 +15,8 @@ use crate::error::{Error, Result};
 use crate::id::{self, Prefix};
 use crate::time::Timestamp;
 
+/// Digests asked for at once.
+const QUERY: usize = 500;
 /// Objects written at once.
 const WRITES: usize = 4;
 /// Parts of one object under way at once: a bound on memory, 5 MiB each.
@@ -23,19 +25,15 @@ const PARTS: usize = 3;
 impl Blobs {
     /// Stages contents by digest. Those that are stored already cost one query.
     pub(crate) async fn stage(&self, contents: BTreeMap<Digest, Bytes>) -> Result<Vec<Staged>> {
-        let large = |data: &Bytes| data.len() > self.inline_bytes;
-        let wanted = contents.iter().filter(|(_, data)| large(data));
-        let known = self
-            .known(wanted.map(|(digest, _)| digest.to_string()))
-            .await?;
+        let known = self.known(contents.keys()).await?;
         let mut staged = Vec::new();
         let mut writes = Vec::new();
         for (digest, data) in contents {
             let size = data.len() as i64;
-            let body = if !large(&data) {
-                Body::Inline(data)
-            } else if known.contains(&digest.to_string()) {
+            let body = if known.contains(&digest.to_string()) {
                 Body::Known
+            } else if data.len() <= self.inline_bytes {
+                Body::Inline(data)
             } else {
                 let place = id::new(Prefix::Blob, Timestamp::now())?;
                 writes.push((place.clone(), data));
@@ -43,18 +41,46 @@ impl Blobs {
             };
             staged.push(Staged { digest, size, body });
         }
-        self.announce(
-            writes
-                .iter()
-                .map(|(place, data)| (place.as_str(), data.len())),
-        )
-        .await?;
-        stream::iter(writes)
-            .map(|(place, data)| async move { self.storage.put(&place, data).await })
+        let places = writes
+            .iter()
+            .map(|(place, data)| (place.as_str(), data.len()));
+        self.announce(places).await?;
+        // All are waited for, also after a failure: none may be left under way when
+        // the objects are discarded.
+        let written = stream::iter(writes)
+            .map(|(place, data)| async move { self.write(&place, data).await })
             .buffer_unordered(WRITES)
-            .try_collect::<()>()
-            .await?;
-        Ok(staged)
+            .collect::<Vec<_>>()
+            .await;
+        match written.into_iter().collect::<Result<()>>() {
+            Ok(()) => Ok(staged),
+            Err(error) => {
+                self.discard(&staged).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Removes the objects of what was staged and will not be adopted. Their rows,
+    /// if the collector has not had them already, are left to it.
+    pub(crate) async fn discard(&self, staged: &[Staged]) -> Result<()> {
+        for place in staged.iter().filter_map(Staged::written) {
+            self.storage.delete(place).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes one object. A collector that took the announcement for a forgotten
+    /// one may have removed the object while it was being written.
+    async fn write(&self, place: &str, data: Bytes) -> Result<()> {
+        let Err(error) = self.storage.put(place, data).await else {
+            return Ok(());
+        };
+        let sql = Sql::new("SELECT place FROM blobs WHERE place = $1 AND state = 'pending'");
+        match self.db.one(sql.bind(place)).await? {
+            Some(_) => Err(error),
+            None => Err(Error::Busy),
+        }
     }
 
     /// Stages a stream, without ever holding more of it than a few parts.
@@ -89,14 +115,16 @@ impl Blobs {
     }
 
     /// Which of these digests can be referred to right now.
-    async fn known(&self, digests: impl Iterator<Item = String>) -> Result<HashSet<String>> {
-        let digests: Vec<_> = digests.collect();
-        if digests.is_empty() {
-            return Ok(HashSet::new());
+    async fn known(&self, digests: impl Iterator<Item = &Digest>) -> Result<HashSet<String>> {
+        let digests: Vec<_> = digests.map(Digest::to_string).collect();
+        let mut known = HashSet::new();
+        for batch in digests.chunks(QUERY) {
+            let sql = Sql::new("SELECT digest FROM blobs WHERE state = 'ready' AND digest IN ");
+            for row in self.db.all(sql.list(batch)).await? {
+                known.insert(row.text("digest")?);
+            }
         }
-        let sql = Sql::new("SELECT digest FROM blobs WHERE state = 'ready' AND digest IN ");
-        let rows = self.db.all(sql.list(digests)).await?;
-        rows.iter().map(|row| row.text("digest")).collect()
+        Ok(known)
     }
 
     /// Says where objects are about to be written, so that none is ever forgotten.

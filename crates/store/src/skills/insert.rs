@@ -94,16 +94,12 @@ async fn insert_skill(
     .bind(new.title)
     .bind(new.source.as_str())
     .bind(now);
-    match tx.run(sql).await {
-        Err(Error::Database(sqlx::Error::Database(error))) if error.is_foreign_key_violation() => {
-            Err(Error::not_found(Kind::Tenant, tenant.as_str()))
-        }
-        other => other.map(|_| Place {
-            skill,
-            number: now.as_micros(),
-            ordinal: 1,
-        }),
-    }
+    tenant.known(tx.run(sql).await)?;
+    Ok(Place {
+        skill,
+        number: now.as_micros(),
+        ordinal: 1,
+    })
 }
 
 /// Two uploads of the same new title must not miss one another. SQLite has one

@@ -154,7 +154,10 @@ impl Store {
             .zip(files.map(|(_, file)| file.data.clone()))
             .collect();
         for _ in 0..ATTEMPTS {
-            let staged = self.blobs().stage(contents.clone()).await?;
+            let staged = match self.blobs().stage(contents.clone()).await {
+                Err(Error::Busy) => continue,
+                staged => staged?,
+            };
             let mut tx = self.db().begin().await?;
             match insert::attempt(&mut tx, tenant, target, new, &staged).await? {
                 Attempt::Done(uploaded) => {
@@ -164,10 +167,12 @@ impl Store {
                 }
                 Attempt::Same(uploaded) => {
                     tx.rollback().await?;
+                    self.blobs().discard(&staged).await?;
                     return Ok(*uploaded);
                 }
                 Attempt::Repeated | Attempt::Gone => tx.rollback().await?,
             }
+            self.blobs().discard(&staged).await?;
             if let Some(uploaded) = self.repeated(tenant, new).await? {
                 return Ok(uploaded);
             }

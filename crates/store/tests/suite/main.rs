@@ -1,0 +1,27 @@
+//! What the store promises, held to it on both engines.
+//!
+//! Every behaviour is one `async fn(Bed)`, which [`on_both_engines!`] turns into a
+//! test on SQLite and one on a real PostgreSQL.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test stops at the first surprise, and the child process of one speaks to its parent"
+)]
+
+mod bed;
+
+mod collecting;
+mod crash;
+mod deleting;
+mod files;
+mod keys;
+mod object_store;
+mod pages;
+mod resolving;
+mod searching;
+mod starting;
+mod tenants;
+mod uploading;
+mod versions;

@@ -1,0 +1,232 @@
+//! Full-text search: the same expectations on both engines.
+
+use prowess_store::{
+    Cursor, DeleteSkill, DeleteVersion, NewSkill, PageRequest, Position, Store, TenantId,
+    VersionSelector,
+};
+
+use crate::bed::{Bed, described, on_both_engines};
+
+on_both_engines! {
+    queries_find_the_same_skills_in_the_same_order,
+    a_search_sees_the_latest_version_only,
+    a_search_ends_at_the_tenant,
+    hits_come_in_pages,
+    a_cursor_of_a_list_is_refused,
+    no_query_is_a_syntax_error,
+}
+
+const SKILLS: &[(&str, &str, &str)] = &[
+    (
+        "pdf-forms",
+        "Fills in PDF forms.",
+        "Run fill.py on the form. Works with invoices.",
+    ),
+    ("pdf-merge", "Merges PDF files into one.", "Use qpdf."),
+    (
+        "invoice-writer",
+        "Writes invoices as documents.",
+        "Output may be PDF.",
+    ),
+    (
+        "slides",
+        "Makes presentations.",
+        "Themes, charts, speaker notes.",
+    ),
+    (
+        "resume-helper",
+        "Improves résumés and letters.",
+        "Ask for the job ad first.",
+    ),
+    ("kanban", "看板を作成します。", "カードを動かす"),
+];
+
+async fn fill(bed: &Bed, store: &Store) {
+    for (name, description, text) in SKILLS {
+        let skill = described(name, description, text, &[]);
+        store
+            .create_skill(&bed.tenant, &NewSkill::of(&skill))
+            .await
+            .unwrap();
+    }
+}
+
+async fn search(bed: &Bed, store: &Store, query: &str) -> Vec<String> {
+    let page = PageRequest::default();
+    let hits = store
+        .search_skills(&bed.tenant, query, &page)
+        .await
+        .unwrap();
+    assert!(hits.items.is_sorted_by(|a, b| a.score >= b.score));
+    hits.items.into_iter().map(|hit| hit.skill.name).collect()
+}
+
+async fn queries_find_the_same_skills_in_the_same_order(bed: Bed) {
+    let store = bed.open().await;
+    fill(&bed, &store).await;
+    let expectations: &[(&str, &[&str])] = &[
+        // In the name before in the description before in the body.
+        ("invoice", &["invoice-writer", "pdf-forms"]),
+        // Every word must be there.
+        ("pdf merge", &["pdf-merge"]),
+        ("merge slides", &[]),
+        // Case, plural, accents and hyphens do not matter.
+        ("FORM", &["pdf-forms"]),
+        ("resume", &["resume-helper"]),
+        ("résumés", &["resume-helper"]),
+        ("invoice-writer", &["invoice-writer"]),
+        // The beginning of a word is enough.
+        ("present", &["slides"]),
+        ("speak", &["slides"]),
+        ("peaker", &[]),
+        // Scripts without blanks.
+        ("看板", &["kanban"]),
+        ("動", &["kanban"]),
+        // Nothing to look for.
+        ("", &[]),
+        ("!?", &[]),
+        ("zzz", &[]),
+    ];
+    for (query, expected) in expectations {
+        assert_eq!(&search(&bed, &store, query).await, expected, "{query}");
+    }
+    let mut pdf = search(&bed, &store, "pdf").await;
+    assert_eq!(pdf.pop().as_deref(), Some("invoice-writer"));
+    pdf.sort();
+    assert_eq!(pdf, ["pdf-forms", "pdf-merge"]);
+}
+
+async fn a_search_sees_the_latest_version_only(bed: Bed) {
+    let store = bed.open().await;
+    let id = bed.create(&store, "one").await.skill.id;
+    bed.update(&store, &id, "walrus").await;
+    bed.update(&store, &id, "ostrich").await;
+    assert!(search(&bed, &store, "walrus").await.is_empty());
+    assert_eq!(search(&bed, &store, "ostrich").await, ["one"]);
+    let latest = VersionSelector::Latest;
+    let rule = DeleteVersion::ANTHROPIC;
+    store
+        .delete_version(&bed.tenant, &id, &latest, rule)
+        .await
+        .unwrap();
+    assert_eq!(search(&bed, &store, "walrus").await, ["one"]);
+    assert!(search(&bed, &store, "ostrich").await.is_empty());
+    store
+        .delete_skill(&bed.tenant, &id, DeleteSkill::Cascade)
+        .await
+        .unwrap();
+    assert!(search(&bed, &store, "walrus").await.is_empty());
+}
+
+async fn a_search_ends_at_the_tenant(bed: Bed) {
+    let store = bed.open().await;
+    fill(&bed, &store).await;
+    let (dash, line) = (TenantId::new("a-b").unwrap(), TenantId::new("a_b").unwrap());
+    for tenant in [&dash, &line] {
+        store.ensure_tenant(tenant, "x").await.unwrap();
+    }
+    let skill = described("pdf-secret", "Of another tenant.", "x", &[]);
+    let theirs = store
+        .create_skill(&dash, &NewSkill::of(&skill))
+        .await
+        .unwrap();
+    assert!(
+        !search(&bed, &store, "pdf")
+            .await
+            .contains(&"pdf-secret".to_owned())
+    );
+    let page = PageRequest::default();
+    assert_eq!(
+        store
+            .search_skills(&line, "pdf", &page)
+            .await
+            .unwrap()
+            .items,
+        []
+    );
+    let hits = store
+        .search_skills(&dash, "pdf", &page)
+        .await
+        .unwrap()
+        .items;
+    assert_eq!(hits.len(), 1);
+    assert_eq!(hits[0].skill, theirs.skill);
+    // The tenant is no word of the skill.
+    assert_eq!(
+        store
+            .search_skills(&bed.tenant, "default", &page)
+            .await
+            .unwrap()
+            .items,
+        []
+    );
+}
+
+async fn hits_come_in_pages(bed: Bed) {
+    let store = bed.open().await;
+    for at in 0..7 {
+        let skill = described(&format!("skill-{at}"), "Same words.", "And same.", &[]);
+        store
+            .create_skill(&bed.tenant, &NewSkill::of(&skill))
+            .await
+            .unwrap();
+    }
+    let mut request = PageRequest {
+        limit: 3,
+        ..PageRequest::default()
+    };
+    let mut seen = Vec::new();
+    loop {
+        let page = store
+            .search_skills(&bed.tenant, "same", &request)
+            .await
+            .unwrap();
+        seen.extend(page.items.into_iter().map(|hit| hit.skill.name));
+        let Some(next) = page.next else { break };
+        request.from = Position::After(Cursor::decode(&next.encode()).unwrap());
+    }
+    seen.sort();
+    assert_eq!(
+        seen,
+        (0..7).map(|at| format!("skill-{at}")).collect::<Vec<_>>()
+    );
+}
+
+async fn a_cursor_of_a_list_is_refused(bed: Bed) {
+    let store = bed.open().await;
+    let request = PageRequest {
+        from: Position::After(Cursor::at("skill_1")),
+        ..PageRequest::default()
+    };
+    let error = store
+        .search_skills(&bed.tenant, "pdf", &request)
+        .await
+        .unwrap_err();
+    assert_eq!(error.code(), "cursor-invalid");
+}
+
+async fn no_query_is_a_syntax_error(bed: Bed) {
+    let store = bed.open().await;
+    fill(&bed, &store).await;
+    let long = "word ".repeat(10_000);
+    let queries = [
+        "pdf AND",
+        "\"pdf",
+        "pdf*",
+        "NEAR(pdf)",
+        "name:pdf",
+        "-pdf",
+        "pdf & !",
+        "(((",
+        "a:b:*",
+        "' OR 1=1 --",
+        "\\",
+        "pdf\0form",
+        &long,
+    ];
+    for query in queries {
+        let page = PageRequest::default();
+        let found = store.search_skills(&bed.tenant, query, &page).await;
+        assert!(found.is_ok(), "{query:?}: {found:?}");
+    }
+}
