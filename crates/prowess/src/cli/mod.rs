@@ -4,12 +4,16 @@
 //! verb returns an [`Exit`]; anything it cannot go on from is an error, printed
 //! once, here.
 
+mod client;
 mod completions;
 mod doctor;
+mod keys;
+mod logging;
 mod output;
 mod progress;
 mod reference;
 mod sandbox;
+mod serve;
 mod skill;
 mod snippet;
 
@@ -58,9 +62,14 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROWESS_COM
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Make, check, show, pack and scan skills
+    /// Make, check, show, pack, scan and share skills
     #[command(subcommand)]
     Skill(skill::Command),
+    /// Serve the skills API
+    Serve(serve::Args),
+    /// Make, list and end keys for the server
+    #[command(subcommand)]
+    Keys(keys::Command),
     /// Run commands the way a model's code runs
     #[command(subcommand)]
     Sandbox(sandbox::Command),
@@ -123,6 +132,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Sandbox(command) => return sandbox::run(command),
         Command::Doctor(args) => doctor::run(&args),
         Command::Skill(command) => skill::run(command),
+        Command::Serve(args) => serve::run(&args),
+        Command::Keys(command) => keys::run(&command),
         Command::Completions(args) => completions::run(&args),
         Command::ReferenceValidate(args) => reference::validate("prowess", &args.paths),
         Command::ReadProperties(args) => reference::read_properties("prowess", &args.paths),
@@ -138,6 +149,12 @@ fn sarif_tool() -> prowess_skill::sarif::Tool<'static> {
         version: env!("CARGO_PKG_VERSION"),
         information_uri: env!("CARGO_PKG_REPOSITORY"),
     }
+}
+
+/// A time for people: to the second, in UTC.
+fn date(seconds: i64) -> String {
+    let time = jiff::Timestamp::from_second(seconds);
+    time.map_or_else(|_| "?".to_owned(), |time| time.to_string())
 }
 
 /// A path for people: as they wrote it.

@@ -1,4 +1,4 @@
-//! `prowess skill list PATH…`
+//! `prowess skill list PATH…`, and `--server` for the skills of a server
 
 use std::path::PathBuf;
 
@@ -7,22 +7,44 @@ use prowess_skill::Limits;
 use prowess_source::catalogue::Entry;
 use prowess_source::{Bounds, Catalogue, Labelled};
 
+use super::list_remote;
+use crate::cli::client::Remote;
 use crate::cli::output::{self, count, size};
 use crate::cli::{Exit, shown};
 
-/// List the skills of folders and archives.
+/// List the skills of folders and archives, or of a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills or archives; write LABEL=PATH to give one a label.
     /// When two hold a skill of the same name, the later one counts
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<String>,
+    /// List the skills of a server instead; PROWESS_URL says which when no URL is
+    /// given here
+    #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true)]
+    server: Option<Option<String>>,
+    /// With --server: only skills that fit these words, best first
+    #[arg(long, value_name = "WORDS", requires = "server")]
+    query: Option<String>,
+    /// With --server: the key
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "PROWESS_API_KEY",
+        hide_env_values = true
+    )]
+    api_key: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    if let Some(url) = &args.server {
+        let url = url.clone().or_else(|| std::env::var("PROWESS_URL").ok());
+        let remote = Remote::at(url, args.api_key.clone());
+        return list_remote::run(&remote, args.query.as_deref(), args.json);
+    }
     let sources: Vec<_> = args.paths.iter().map(|text| labelled(text)).collect();
     let catalogue = Catalogue::load(&sources, &Bounds::default(), &Limits::default());
     if args.json {
@@ -90,7 +112,7 @@ fn tools(entry: &Entry) -> String {
     format!("{}{more}", entry.skill.tools.len())
 }
 
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     const SHOWN: usize = 72;
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(SHOWN) {

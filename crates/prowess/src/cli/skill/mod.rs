@@ -1,13 +1,18 @@
 //! `prowess skill …`: one file per verb.
 
+mod delete;
 mod explain;
 pub(super) mod inputs;
 mod list;
+mod list_remote;
 mod new;
 mod pack;
+mod pull;
+mod push;
 mod scan;
 mod show;
 mod validate;
+mod versions;
 
 use clap::Subcommand;
 
@@ -21,7 +26,7 @@ pub(super) enum Command {
     Validate(validate::Args),
     /// Show what is in a skill
     Show(show::Args),
-    /// List the skills of folders and archives
+    /// List the skills of folders and archives, or of a server
     List(list::Args),
     /// Pack a skill into an archive
     Pack(pack::Args),
@@ -29,6 +34,14 @@ pub(super) enum Command {
     Scan(scan::Args),
     /// Explain a rule, or list all of them
     Explain(explain::Args),
+    /// Upload a skill to a server
+    Push(push::Args),
+    /// Download a skill from a server
+    Pull(pull::Args),
+    /// List the versions of a skill on a server
+    Versions(versions::Args),
+    /// Delete a skill, or a version of it, from a server
+    Delete(delete::Args),
 }
 
 pub(super) fn run(command: Command) -> anyhow::Result<Exit> {
@@ -40,5 +53,9 @@ pub(super) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Pack(args) => pack::run(&args),
         Command::Scan(args) => scan::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Push(args) => push::run(&args),
+        Command::Pull(args) => pull::run(&args),
+        Command::Versions(args) => versions::run(&args),
+        Command::Delete(args) => delete::run(&args),
     }
 }

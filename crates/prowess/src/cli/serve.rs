@@ -1,0 +1,128 @@
+//! `prowess serve`
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use prowess_server::{App, serve};
+use prowess_store::Store;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::logging::{self, Detail};
+use super::{Exit, output};
+use crate::config::{Config, Overrides};
+
+/// Serve the skills API.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    place: Place,
+    /// Address and port; 127.0.0.1:4141 when left out. Other machines are let in
+    /// only when PROWESS_MASTER_KEY (or PROWESS_MASTER_KEY_FILE) is set
+    #[arg(long, value_name = "ADDRESS", env = "PROWESS_LISTEN")]
+    listen: Option<String>,
+    /// How much to log
+    #[arg(long, value_enum, default_value_t = Detail::Info, env = "PROWESS_LOG")]
+    log: Detail,
+}
+
+/// Which configuration and which data a command is about.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Place {
+    /// The configuration; prowess.toml if it is here
+    #[arg(long, value_name = "FILE", env = "PROWESS_CONFIG")]
+    config: Option<PathBuf>,
+    /// The folder for everything that stays
+    #[arg(long, value_name = "FOLDER", env = "PROWESS_DATA_DIR")]
+    data_dir: Option<PathBuf>,
+}
+
+impl Place {
+    /// The checked configuration.
+    pub(crate) fn load(&self, listen: Option<String>) -> anyhow::Result<Config> {
+        let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let in_file = || set("PROWESS_MASTER_KEY_FILE").map(|path| format!("file:{path}"));
+        let overrides = Overrides {
+            listen,
+            data_dir: self.data_dir.clone(),
+            store_url: set("PROWESS_STORE_URL"),
+            master_key: set("PROWESS_MASTER_KEY").or_else(in_file),
+        };
+        Ok(Config::load(self.config.as_deref(), &overrides)?)
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let config = args.place.load(args.listen.clone())?;
+    logging::start(args.log);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(run_server(config))?;
+    Ok(Exit::Ok)
+}
+
+async fn run_server(config: Config) -> anyhow::Result<()> {
+    let store = Store::open(&config.store)
+        .await
+        .context("cannot open the store")?;
+    let listen = config.server.listen;
+    let listener = TcpListener::bind(listen).await;
+    let listener = listener.with_context(|| format!("cannot listen on {listen}"))?;
+    let stop = CancellationToken::new();
+    tokio::spawn(cancel_on_signal(stop.clone()));
+    announce(&config, &listener)?;
+    let app = App::new(store.clone(), config.server.settings);
+    serve(listener, app, stop, config.server.options).await;
+    store.close().await;
+    Ok(())
+}
+
+fn announce(config: &Config, listener: &TcpListener) -> anyhow::Result<()> {
+    let address = listener.local_addr()?;
+    output::remark(&format!("listening on http://{address}"));
+    if config.server.settings.master_key.is_none() {
+        output::remark(
+            "no master key: this machine only, and any key or none will do; \
+             set PROWESS_MASTER_KEY to let others in",
+        );
+    }
+    if let Some(tenant) = &config.server.settings.index_tenant {
+        output::remark(&format!(
+            "public: the skills of tenant `{tenant}`, at /.well-known/agent-skills/index.json"
+        ));
+    }
+    Ok(())
+}
+
+/// The first signal ends the server in good order, the second at once.
+async fn cancel_on_signal(stop: CancellationToken) {
+    wait_for_signal().await;
+    output::remark("stopping: requests under way may finish; signal again to end them");
+    stop.cancel();
+    wait_for_signal().await;
+    std::process::exit(Exit::Problems as i32);
+}
+
+#[cfg(unix)]
+async fn wait_for_signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let terminate = signal(SignalKind::terminate());
+    let interrupt = signal(SignalKind::interrupt());
+    let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else {
+        // Without a way to be told, the server runs until it is killed.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+#[cfg(not(unix))]
+async fn wait_for_signal() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}

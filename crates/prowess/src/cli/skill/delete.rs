@@ -1,0 +1,53 @@
+//! `prowess skill delete SKILL`
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::cli::client::{self, Client, Remote, RemoteSkill};
+use crate::cli::{Exit, output};
+
+/// Delete a skill from a server, with all its versions, or one version of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The skill's id or name
+    skill: String,
+    /// Delete only this version. When it is the last one, the skill goes with it
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = args.remote.connect()?;
+    let skill = client::block_on(delete(args, &client))?;
+    if args.json {
+        let deleted = json!({
+            "skill": skill.id,
+            "name": skill.name,
+            "version": args.version,
+            "deleted": true,
+        });
+        output::json(&deleted)?;
+        return Ok(Exit::Ok);
+    }
+    let what = args
+        .version
+        .as_ref()
+        .map_or(String::new(), |v| format!(" version {v}"));
+    output::out(&format!("deleted {}{what} ({})\n", skill.name, skill.id))?;
+    Ok(Exit::Ok)
+}
+
+async fn delete(args: &Args, client: &Client) -> anyhow::Result<RemoteSkill> {
+    let skill = client.find(&args.skill).await?;
+    let path = match &args.version {
+        None => format!("/skills/{}", skill.id),
+        Some(version) => format!("/skills/{}/versions/{version}", skill.id),
+    };
+    client.send(client.request(Method::DELETE, &path)).await?;
+    Ok(skill)
+}

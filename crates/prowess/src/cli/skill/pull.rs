@@ -1,0 +1,119 @@
+//! `prowess skill pull SKILL`
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use prowess_skill::{Bundle, Limits, Manifest};
+use reqwest::Method;
+use serde_json::json;
+
+use crate::cli::client::{self, Client, Remote, RemoteSkill};
+use crate::cli::output::{self, count};
+use crate::cli::{Exit, progress, shown};
+
+/// Download a skill into a folder of its name.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The skill's id or name
+    skill: String,
+    /// Which version: latest, an integer or an id; the default one when left out
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+    /// The folder to put it in
+    #[arg(short, long, value_name = "FOLDER", default_value = ".")]
+    output: PathBuf,
+    /// Write into the skill's folder even if it is there
+    #[arg(short, long)]
+    force: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    remote: Remote,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let client = args.remote.connect()?;
+    let (skill, zip) = client::block_on(download(args, &client))?;
+    // What comes from a server is checked like anything else.
+    let bundle = Bundle::from_zip(&zip, &Limits::default())
+        .with_context(|| format!("skill `{}` is not a skill", skill.id))?;
+    if !prowess_skill::upload::is_portable_name(&skill.name) {
+        bail!(
+            "`{}` cannot be the name of a folder",
+            skill.name.escape_debug()
+        );
+    }
+    let folder = args.output.join(&skill.name);
+    if folder.exists() && !args.force {
+        bail!(
+            "{} is there already; --force writes into it",
+            shown(&folder)
+        );
+    }
+    write(&bundle, &folder)?;
+    report(args, &skill, &bundle, &folder)?;
+    Ok(Exit::Ok)
+}
+
+async fn download(args: &Args, client: &Client) -> anyhow::Result<(RemoteSkill, Vec<u8>)> {
+    let skill = client.find(&args.skill).await?;
+    let version = args.version.as_ref().unwrap_or(&skill.default_version);
+    let path = format!("/skills/{}/versions/{version}/content", skill.id);
+    let mut response = client.send(client.request(Method::GET, &path)).await?;
+    let bar = progress::bytes(response.content_length().unwrap_or_default(), "downloading");
+    let limit = Limits::default().archive_bytes;
+    let mut zip = Vec::new();
+    while let Some(chunk) = response.chunk().await.context("the download broke off")? {
+        zip.extend_from_slice(&chunk);
+        bar.inc(chunk.len() as u64);
+        if zip.len() as u64 > limit {
+            bail!("the skill is larger than {limit} bytes");
+        }
+    }
+    bar.finish_and_clear();
+    Ok((skill, zip))
+}
+
+fn write(bundle: &Bundle, folder: &Path) -> anyhow::Result<()> {
+    for (path, file) in bundle.files() {
+        let path = folder.join(path.as_str());
+        let parent = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent)
+            .with_context(|| format!("cannot make folder {}", shown(parent)))?;
+        std::fs::write(&path, &file.data)
+            .with_context(|| format!("cannot write {}", shown(&path)))?;
+        if file.executable {
+            make_executable(&path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+fn report(args: &Args, skill: &RemoteSkill, bundle: &Bundle, folder: &Path) -> anyhow::Result<()> {
+    if args.json {
+        return output::json(&json!({
+            "name": skill.name,
+            "skill": skill.id,
+            "path": shown(folder),
+            "files": bundle.len(),
+            "digest": Manifest::of(bundle).digest(),
+        }));
+    }
+    output::out(&format!(
+        "{}: {}\n",
+        shown(folder),
+        count(bundle.len(), "file")
+    ))
+}

@@ -1,0 +1,101 @@
+//! Why a configuration cannot be used.
+
+use std::path::{Path, PathBuf};
+
+/// What is wrong with a configuration, and where.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// In a file.
+    #[error("{}: {error}", .path.display())]
+    InFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: Box<ConfigError>,
+    },
+    /// The file cannot be read.
+    #[error("{}: cannot be read: {reason}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// The text is no TOML, or a value has the wrong type.
+    #[error("line {line}: {message}")]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// What the parser said.
+        message: String,
+    },
+    /// A key or section that nobody knows.
+    #[error("line {line}: {what}; {hint}")]
+    UnknownKey {
+        /// The line, from 1.
+        line: usize,
+        /// Which one.
+        what: String,
+        /// What was probably meant.
+        hint: String,
+    },
+    /// A value that makes no sense.
+    #[error("{setting}: {reason}")]
+    Invalid {
+        /// Which setting.
+        setting: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl ConfigError {
+    /// Stable identifier of the reason.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ConfigError::InFile { error, .. } => error.code(),
+            ConfigError::Unreadable { .. } => "config-unreadable",
+            ConfigError::Syntax { .. } => "config-syntax",
+            ConfigError::UnknownKey { .. } => "config-unknown-key",
+            ConfigError::Invalid { .. } => "config-invalid",
+        }
+    }
+
+    pub(super) fn in_file(self, path: &Path) -> ConfigError {
+        match self {
+            // What was said outside the file is no fault of the file's.
+            ConfigError::Syntax { .. } | ConfigError::UnknownKey { .. } => ConfigError::InFile {
+                path: path.to_owned(),
+                error: Box::new(self),
+            },
+            other => other,
+        }
+    }
+
+    pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> ConfigError {
+        ConfigError::Unreadable {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        }
+    }
+
+    pub(super) fn toml(text: &str, error: &toml::de::Error) -> ConfigError {
+        ConfigError::Syntax {
+            line: line(text, error.span().map_or(0, |span| span.start)),
+            message: error.message().to_owned(),
+        }
+    }
+
+    pub(super) fn invalid(setting: &'static str, reason: impl Into<String>) -> ConfigError {
+        ConfigError::Invalid {
+            setting,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// The line of a byte offset, from 1.
+pub(super) fn line(text: &str, offset: usize) -> usize {
+    let before = text.as_bytes().iter().take(offset);
+    1 + before.filter(|byte| **byte == b'\n').count()
+}

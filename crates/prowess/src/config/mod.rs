@@ -1,0 +1,182 @@
+//! `prowess.toml`: read raw, then checked. Only checked values leave this module.
+//!
+//! One file per section. A section says which keys it knows, what it may hold, and
+//! what comes of it; a key that no section knows is an error that names the nearest
+//! one that is known.
+
+mod blobs;
+mod error;
+mod keys;
+mod secret;
+mod server;
+mod store;
+
+use std::path::{Path, PathBuf};
+
+use prowess_store::StoreConfig;
+use serde::Deserialize;
+
+pub use error::ConfigError;
+pub use server::Server;
+
+/// The file that is read when none is named and it is there.
+pub const FILE: &str = "prowess.toml";
+
+/// Everything that is configured, checked.
+#[derive(Debug)]
+pub struct Config {
+    /// How the server listens and answers.
+    pub server: Server,
+    /// Where everything is kept.
+    pub store: StoreConfig,
+}
+
+/// What is said outside the file, and goes before it.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// `--listen`
+    pub listen: Option<String>,
+    /// `--data-dir`
+    pub data_dir: Option<PathBuf>,
+    /// `PROWESS_STORE_URL`
+    pub store_url: Option<String>,
+    /// `PROWESS_MASTER_KEY`
+    pub master_key: Option<String>,
+}
+
+/// The file as written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Raw {
+    server: server::Raw,
+    store: store::Raw,
+    blobs: blobs::Raw,
+}
+
+/// Every section and its keys.
+const SECTIONS: &[(&str, &[&str])] = &[
+    ("server", server::KEYS),
+    ("store", store::KEYS),
+    ("blobs", blobs::KEYS),
+];
+
+impl Config {
+    /// Reads the named file, or [`FILE`] if it is there, and checks everything.
+    pub fn load(file: Option<&Path>, overrides: &Overrides) -> Result<Config, ConfigError> {
+        let named = file.is_some();
+        let path = file.unwrap_or(Path::new(FILE));
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if !named && error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(ConfigError::unreadable(path, &error)),
+        };
+        Config::read(&text, overrides).map_err(|error| error.in_file(path))
+    }
+
+    /// Reads and checks a text.
+    pub fn read(text: &str, overrides: &Overrides) -> Result<Config, ConfigError> {
+        keys::check(text, SECTIONS)?;
+        let raw: Raw = toml::from_str(text).map_err(|error| ConfigError::toml(text, &error))?;
+        let data_dir = server::data_dir(&raw.server, overrides)?;
+        Ok(Config {
+            store: store::check(&raw.store, &raw.blobs, data_dir, overrides)?,
+            server: server::check(&raw.server, overrides)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Config, ConfigError> {
+        let overrides = Overrides {
+            data_dir: Some("/data".into()),
+            ..Overrides::default()
+        };
+        Config::read(text, &overrides)
+    }
+
+    fn refused(text: &str) -> String {
+        read(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_file_gives_a_server_on_loopback_with_sqlite() {
+        let config = read("").unwrap();
+        assert_eq!(config.server.listen.to_string(), "127.0.0.1:4141");
+        assert_eq!(config.store.database, "sqlite");
+        assert_eq!(config.store.blobs, "local");
+        assert!(config.server.settings.master_key.is_none());
+    }
+
+    #[test]
+    fn every_documented_key_is_read() {
+        let config = read(
+            "[server]\nlisten = \"0.0.0.0:80\"\nmaster_key = \"a-long-enough-master-key\"\n\
+             data_dir = \"/elsewhere\"\nindex_tenant = \"public\"\nskills_provider = \"anthropic\"\n\
+             file_bytes = 1000\nuploads = 2\nconnections = 10\ngrace_seconds = 5\n\
+             [store]\nurl = \"postgres://u@h/d\"\n\
+             [blobs]\nurl = \"s3://b/p\"\ninline_bytes = 10\noptions = { aws_region = \"eu\" }\n",
+        )
+        .unwrap();
+        assert_eq!(config.server.settings.file_bytes, 1_000);
+        assert_eq!(config.server.options.connections, 10);
+        assert_eq!(config.store.database, "postgres://u@h/d");
+        assert_eq!(config.store.blobs, "s3://b/p");
+        let option = ("aws_region".to_owned(), "eu".to_owned());
+        assert_eq!(config.store.blob_options, [option]);
+        assert_eq!(
+            config.store.data_dir,
+            Path::new("/data"),
+            "the override goes first"
+        );
+    }
+
+    #[test]
+    fn a_key_nobody_knows_is_refused_with_the_nearest_one() {
+        insta::assert_snapshot!(refused("[server]\nlissen = \"127.0.0.1:1\"\n"), @"line 2: `server.lissen` is not a setting; did you mean `listen`?");
+        insta::assert_snapshot!(refused("\n[sever]\n"), @"line 2: `[sever]` is not a section; did you mean `[server]`?");
+        insta::assert_snapshot!(refused("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; there are: url");
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_their_place() {
+        insta::assert_snapshot!(refused("[server]\nlisten = 4141\n"), @"line 2: invalid type: integer `4141`, expected a string");
+        insta::assert_snapshot!(refused("[server]\nlisten = \"nowhere\"\n"), @"server.listen: `nowhere` is not an address and port, for instance 127.0.0.1:4141");
+        insta::assert_snapshot!(refused("[server\n"), @"line 1: unclosed table, expected `]`");
+    }
+
+    #[test]
+    fn an_open_server_stays_on_loopback() {
+        insta::assert_snapshot!(refused("[server]\nlisten = \"0.0.0.0:4141\"\n"), @"server.listen: 0.0.0.0:4141 can be reached from other machines, and there is no master key: set PROWESS_MASTER_KEY or server.master_key, or listen on 127.0.0.1");
+    }
+
+    #[test]
+    fn a_master_key_may_be_kept_elsewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("key");
+        std::fs::write(&file, "kept-in-a-file-0123456789\n").unwrap();
+        let text = format!("[server]\nmaster_key = \"file:{}\"\n", file.display());
+        let key = read(&text).unwrap().server.settings.master_key.unwrap();
+        assert!(key.matches("kept-in-a-file-0123456789"));
+    }
+
+    #[test]
+    fn a_weak_master_key_is_refused_and_not_shown() {
+        let message = refused("[server]\nmaster_key = \"hunter2\"\n");
+        assert!(!message.contains("hunter2"), "{message}");
+        insta::assert_snapshot!(message, @"server.master_key: it is too short: use at least 16 characters, for instance from `openssl rand -hex 32`");
+    }
+
+    #[test]
+    fn the_keys_of_each_section_are_those_it_reads() {
+        for (section, keys) in SECTIONS {
+            for key in *keys {
+                let error = toml::from_str::<Raw>(&format!("[{section}]\n{key} = []\n"));
+                let error = error.map(drop).unwrap_err().to_string();
+                assert!(!error.contains("unknown field"), "{section}.{key}: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Secrets: written where they are used, or kept elsewhere.
+
+use std::path::Path;
+
+use prowess_server::Secret;
+
+use super::error::ConfigError;
+
+/// `env:NAME`, `file:PATH`, or the secret itself. It is never shown in an error.
+pub(super) fn resolve(setting: &'static str, text: &str) -> Result<Secret, ConfigError> {
+    let secret = if let Some(name) = text.strip_prefix("env:") {
+        std::env::var(name).map_err(|_| {
+            let reason = format!("the environment has no variable `{name}`, or it is not text");
+            ConfigError::invalid(setting, reason)
+        })?
+    } else if let Some(path) = text.strip_prefix("file:") {
+        std::fs::read_to_string(Path::new(path)).map_err(|error| {
+            ConfigError::invalid(setting, format!("`{path}` cannot be read: {error}"))
+        })?
+    } else {
+        text.to_owned()
+    };
+    Ok(Secret::new(secret.trim()))
+}

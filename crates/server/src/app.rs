@@ -1,0 +1,78 @@
+//! What all requests share, and the router over it.
+
+use std::sync::Arc;
+
+use axum::Router;
+use prowess_store::Store;
+use tokio::sync::Semaphore;
+
+use crate::auth::Visits;
+use crate::context::Metrics;
+use crate::route;
+use crate::route::discovery::Archives;
+use crate::settings::Settings;
+use crate::upstream::Upstream;
+
+/// The server's state. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct App(Arc<Shared>);
+
+struct Shared {
+    store: Store,
+    settings: Settings,
+    upstream: Option<Upstream>,
+    uploads: Semaphore,
+    archives: Archives,
+    visits: Visits,
+    metrics: Metrics,
+}
+
+impl App {
+    /// A server over a store.
+    pub fn new(store: Store, settings: Settings) -> App {
+        let upstream = settings.anthropic.clone().map(Upstream::new);
+        App(Arc::new(Shared {
+            store,
+            upstream,
+            uploads: Semaphore::new(settings.uploads.max(1)),
+            archives: Archives::default(),
+            visits: Visits::default(),
+            metrics: Metrics::install(),
+            settings,
+        }))
+    }
+
+    /// All routes.
+    pub fn router(&self) -> Router {
+        route::router(self.clone())
+    }
+
+    /// The store behind it.
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    pub(crate) fn upstream(&self) -> Option<&Upstream> {
+        self.0.upstream.as_ref()
+    }
+
+    pub(crate) fn uploads(&self) -> &Semaphore {
+        &self.0.uploads
+    }
+
+    pub(crate) fn archives(&self) -> &Archives {
+        &self.0.archives
+    }
+
+    pub(crate) fn visits(&self) -> &Visits {
+        &self.0.visits
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+}

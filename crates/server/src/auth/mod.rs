@@ -1,0 +1,170 @@
+//! Who is asking, for which tenant, and what they may do.
+//!
+//! A key comes in `x-api-key` or as a bearer token. It is the master key, one of the
+//! store's virtual keys, or wrong. Without a master key the door is open to whoever
+//! reaches it, which is this machine only; [`open_door`] keeps web pages out.
+
+mod open_door;
+mod visits;
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use prowess_store::{KeyRecord, Scope, TenantId};
+
+pub(crate) use visits::Visits;
+
+use crate::app::App;
+use crate::error::ApiError;
+
+/// By this header the master key names the tenant it acts for.
+const TENANT_HEADER: &str = "prowess-tenant";
+/// How every virtual key begins.
+const VIRTUAL: &str = "sk-pw-";
+
+/// Whoever sent a request.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    pub(crate) tenant: TenantId,
+    /// Nothing for the owner of the server, who may do everything.
+    key: Option<Arc<KeyRecord>>,
+}
+
+/// What a request needs a key for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// To see skills.
+    ReadSkills,
+    /// To change skills.
+    PublishSkills,
+    /// To see and fetch files.
+    ReadFiles,
+    /// To upload and delete files.
+    WriteFiles,
+    /// To see what is on offer.
+    Look,
+    /// To see how the server does.
+    Administer,
+}
+
+impl Need {
+    /// Any one of these will do.
+    fn scopes(self) -> &'static [Scope] {
+        match self {
+            Need::ReadSkills => &[Scope::Read, Scope::Publish],
+            Need::PublishSkills => &[Scope::Publish],
+            Need::ReadFiles => &[Scope::Read, Scope::Use, Scope::Publish],
+            Need::WriteFiles => &[Scope::Use, Scope::Publish],
+            Need::Look => &[Scope::Read, Scope::Use, Scope::Publish],
+            Need::Administer => &[Scope::Admin],
+        }
+    }
+}
+
+impl Caller {
+    /// Refuses a key that does not reach far enough.
+    pub(crate) fn may(&self, need: Need) -> Result<(), ApiError> {
+        let Some(key) = &self.key else {
+            return Ok(());
+        };
+        if need.scopes().iter().any(|scope| key.allows(*scope)) {
+            return Ok(());
+        }
+        let wanted: Vec<_> = need.scopes().iter().map(|scope| scope.as_str()).collect();
+        Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "key-scope",
+            format!(
+                "key `{}` may not do this: it needs the scope {}",
+                key.prefix,
+                wanted.join(" or ")
+            ),
+        ))
+    }
+
+    /// The id of its key, for the log.
+    pub(crate) fn key_id(&self) -> Option<&str> {
+        self.key.as_ref().map(|key| key.id.as_str())
+    }
+
+    async fn of(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
+        let presented = presented(&parts.headers)?;
+        if let Some(key) = presented.filter(|key| key.starts_with(VIRTUAL)) {
+            return match app.store().authenticate(key).await? {
+                Some(key) => {
+                    app.visits().note(app.store(), &key);
+                    let tenant = key.tenant.clone();
+                    let key = Some(key);
+                    Ok(Caller { tenant, key })
+                }
+                None => Err(unknown_key()),
+            };
+        }
+        match (&app.settings().master_key, presented) {
+            (None, _) => open_door::check(parts)?,
+            (Some(master), Some(key)) if master.matches(key) => {}
+            (Some(_), Some(_)) => return Err(unknown_key()),
+            (Some(_), None) => return Err(no_key()),
+        }
+        Ok(Caller {
+            tenant: chosen_tenant(&parts.headers)?,
+            key: None,
+        })
+    }
+}
+
+impl FromRequestParts<App> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let caller = Caller::of(parts, app).await?;
+        let span = tracing::Span::current();
+        span.record("tenant", caller.tenant.as_str());
+        if let Some(key) = caller.key_id() {
+            span.record("key", key);
+        }
+        Ok(caller)
+    }
+}
+
+/// The key a client sent.
+fn presented(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    let text = |name: &str| match headers.get(name) {
+        None => Ok(None),
+        Some(value) => value.to_str().map(Some).map_err(|_| unknown_key()),
+    };
+    if let Some(key) = text("x-api-key")?.filter(|key| !key.is_empty()) {
+        return Ok(Some(key));
+    }
+    let bearer = text("authorization")?.and_then(|value| {
+        let (scheme, key) = value.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
+    });
+    Ok(bearer.filter(|key| !key.is_empty()))
+}
+
+/// The server's owner may act for any tenant.
+fn chosen_tenant(headers: &HeaderMap) -> Result<TenantId, ApiError> {
+    match headers.get(TENANT_HEADER) {
+        None => Ok(TenantId::default_tenant()),
+        Some(value) => Ok(TenantId::new(value.to_str().unwrap_or_default())?),
+    }
+}
+
+fn no_key() -> ApiError {
+    ApiError::new(
+        StatusCode::UNAUTHORIZED,
+        "key-missing",
+        "no key: send one in `x-api-key` or as `Authorization: Bearer …`",
+    )
+}
+
+fn unknown_key() -> ApiError {
+    ApiError::new(
+        StatusCode::UNAUTHORIZED,
+        "key-unknown",
+        "this key is not known, has expired or was revoked",
+    )
+}

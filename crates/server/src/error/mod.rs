@@ -1,0 +1,81 @@
+//! What went wrong with a request, and one function per dialect that says so.
+//!
+//! Handlers return an [`ApiError`]; it knows no dialect. On its way out the
+//! response carries it to [`context`](crate::context), which renders it.
+
+mod from;
+mod render;
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value};
+
+pub(crate) use from::invalid_skill;
+pub(crate) use render::render;
+
+/// Why a request failed.
+#[derive(Debug, Clone)]
+pub(crate) struct ApiError {
+    pub(crate) status: StatusCode,
+    /// Stable identifier of the reason.
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+    /// More for programs: diagnostics, the file at fault.
+    pub(crate) details: Box<Map<String, Value>>,
+    /// Whether sending the same again may help, when the status does not say.
+    pub(crate) retry: Option<bool>,
+}
+
+impl ApiError {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        ApiError {
+            status,
+            code,
+            message: message.into(),
+            details: Box::default(),
+            retry: None,
+        }
+    }
+
+    pub(crate) fn bad_request(code: &'static str, message: impl Into<String>) -> Self {
+        ApiError::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// A failure of ours. What exactly failed goes to the log, not to the client.
+    pub(crate) fn internal(code: &'static str, what: &dyn std::fmt::Display) -> Self {
+        tracing::error!(code, error = %what, "request failed");
+        let message = "the server failed; its log says why, under this request's id";
+        let mut error = ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, code, message);
+        error.retry = Some(false);
+        error
+    }
+
+    /// A failure that may pass by itself.
+    pub(crate) fn unavailable(code: &'static str, what: &dyn std::fmt::Display) -> Self {
+        tracing::warn!(code, error = %what, "not available");
+        let message = "the store cannot be reached right now; try again";
+        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
+    }
+
+    /// Adds something for programs.
+    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Says that sending the same again cannot help.
+    pub(crate) fn permanent(mut self) -> Self {
+        self.retry = Some(false);
+        self
+    }
+}
+
+/// A response without a body yet, which carries the error to where the dialect is
+/// known.
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}

@@ -1,0 +1,70 @@
+//! Paths, queries and JSON bodies, with our own errors instead of the framework's.
+
+use std::str::FromStr;
+
+use axum::extract::{FromRequest, FromRequestParts};
+use axum::http::request::Parts;
+
+use crate::error::ApiError;
+
+/// Parameters of a path.
+#[derive(FromRequestParts)]
+#[from_request(via(axum::extract::Path), rejection(ApiError))]
+pub(crate) struct Path<T>(pub(crate) T);
+
+/// A JSON body.
+#[derive(FromRequest)]
+#[from_request(via(axum::Json), rejection(ApiError))]
+pub(crate) struct Json<T>(pub(crate) T);
+
+/// The query of a URL. Keys that mean nothing here (`beta=true`) are left alone, as
+/// both vendors do.
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(query: &str) -> Query {
+        Query(
+            form_urlencoded::parse(query.as_bytes())
+                .into_owned()
+                .collect(),
+        )
+    }
+
+    /// The value of a key, if it has one that is not empty.
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
+        self.all(key).next().filter(|value| !value.is_empty())
+    }
+
+    /// All values of a key.
+    pub(crate) fn all(&self, key: &str) -> impl Iterator<Item = &str> {
+        let same = self.0.iter().filter(move |(name, _)| name == key);
+        same.map(|(_, value)| value.as_str())
+    }
+
+    /// The value of a key, read as something else.
+    pub(crate) fn parsed<T: FromStr>(&self, key: &str, what: &str) -> Result<Option<T>, ApiError> {
+        let read = |text: &str| {
+            text.parse().map_err(|_| {
+                let message = format!("{key}: `{}` is not {what}", text.escape_debug());
+                ApiError::bad_request("query-invalid", message).with("param", key)
+            })
+        };
+        self.get(key).map(read).transpose()
+    }
+
+    /// The query again, without a key.
+    pub(crate) fn without(&self, key: &str) -> String {
+        let kept = self.0.iter().filter(|(name, _)| name != key);
+        form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(kept)
+            .finish()
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Ok(Query::parse(parts.uri.query().unwrap_or_default()))
+    }
+}

@@ -1,0 +1,149 @@
+//! A form with one file of any size.
+//!
+//! What belongs to a file may follow it in the form, so the file is kept on disk
+//! until the form has ended. Only its start is ever held in memory.
+
+use std::io::{self, SeekFrom};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::multipart::Field;
+use axum::extract::{FromRequest, Multipart};
+use axum::http::{Request, StatusCode};
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use tokio::io::{AsyncSeekExt, AsyncWriteExt};
+use tokio_util::io::ReaderStream;
+
+use super::{chunk, file_name, text};
+use crate::app::App;
+use crate::error::ApiError;
+
+/// The most of a file that is held in memory.
+const IN_MEMORY: usize = 256 << 10;
+
+/// An uploaded file, as it was sent.
+#[derive(Debug, Default)]
+pub(crate) struct FileForm {
+    pub(crate) name: Option<String>,
+    pub(crate) mime: Option<String>,
+    /// `purpose`, as OpenAI asks.
+    pub(crate) purpose: Option<String>,
+    /// `expires_in_seconds`, or `expires_after[seconds]`.
+    pub(crate) expires_in: Option<Duration>,
+    content: Option<Spool>,
+}
+
+#[derive(Debug, Default)]
+struct Spool {
+    memory: Vec<u8>,
+    disk: Option<tokio::fs::File>,
+}
+
+impl FromRequest<App> for FileForm {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request<Body>, app: &App) -> Result<Self, ApiError> {
+        let mut multipart = Multipart::from_request(request, app).await?;
+        let mut form = FileForm::default();
+        while let Some(field) = multipart.next_field().await? {
+            form.take(field, app).await?;
+        }
+        if form.content.is_none() {
+            let message = "no file in this request: send it as multipart/form-data in `file`";
+            return Err(ApiError::bad_request("file-missing", message));
+        }
+        Ok(form)
+    }
+}
+
+impl FileForm {
+    async fn take(&mut self, field: Field<'_>, app: &App) -> Result<(), ApiError> {
+        let idle = app.settings().idle;
+        let name = field.name().unwrap_or_default().to_owned();
+        match name.as_str() {
+            "file" if self.content.is_some() => Err(text::invalid("file", "is there twice")),
+            "file" => {
+                self.name = file_name(&field);
+                self.mime = field.content_type().map(str::to_owned);
+                self.content = Some(Spool::fill(field, app.settings().file_bytes, idle).await?);
+                Ok(())
+            }
+            "purpose" => {
+                self.purpose = Some(text::read(field, idle).await?);
+                Ok(())
+            }
+            "expires_in_seconds" | "expires_after[seconds]" => {
+                let value = text::read(field, idle).await?;
+                self.expires_in = Some(seconds(&name, &value)?);
+                Ok(())
+            }
+            _ if field.file_name().is_some() => Err(text::invalid(
+                &name,
+                "the file is sent in `file`, not in this field",
+            )),
+            _ => text::read(field, idle).await.map(drop),
+        }
+    }
+
+    /// The content, from its start.
+    pub(crate) fn content(&mut self) -> impl Stream<Item = io::Result<Bytes>> + use<> {
+        let spool = self.content.take().unwrap_or_default();
+        let start = futures_util::stream::iter([Ok(Bytes::from(spool.memory))]);
+        let rest = spool.disk.map(ReaderStream::new);
+        start.chain(futures_util::stream::iter(rest).flatten())
+    }
+}
+
+impl Spool {
+    async fn fill(mut field: Field<'_>, limit: u64, idle: Duration) -> Result<Spool, ApiError> {
+        let mut spool = Spool::default();
+        let mut size = 0_u64;
+        while let Some(chunk) = chunk(&mut field, idle).await? {
+            size = size.saturating_add(chunk.len() as u64);
+            if size > limit {
+                let message = format!("the file is larger than the {limit} bytes allowed");
+                let status = StatusCode::PAYLOAD_TOO_LARGE;
+                return Err(ApiError::new(status, "file-too-large", message));
+            }
+            let written = spool.write(&chunk).await;
+            written.map_err(|error| ApiError::unavailable("spool", &error))?;
+        }
+        let rewound = spool.rewind().await;
+        rewound.map_err(|error| ApiError::unavailable("spool", &error))?;
+        Ok(spool)
+    }
+
+    async fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
+        if self.disk.is_none() && self.memory.len() + chunk.len() <= IN_MEMORY {
+            self.memory.extend_from_slice(chunk);
+            return Ok(());
+        }
+        if self.disk.is_none() {
+            // It has no name, so nothing is left behind whatever happens.
+            let file = tokio::task::spawn_blocking(tempfile::tempfile).await??;
+            self.disk = Some(tokio::fs::File::from_std(file));
+        }
+        match &mut self.disk {
+            Some(disk) => disk.write_all(chunk).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn rewind(&mut self) -> io::Result<()> {
+        if let Some(disk) = &mut self.disk {
+            disk.flush().await?;
+            disk.seek(SeekFrom::Start(0)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// An hour to ninety days (Anthropic), or to thirty (OpenAI, which lets it pass here).
+fn seconds(name: &str, text: &str) -> Result<Duration, ApiError> {
+    const ALLOWED: std::ops::RangeInclusive<u64> = 3_600..=7_776_000;
+    let seconds = text.trim().parse().ok().filter(|s| ALLOWED.contains(s));
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| text::invalid(name, "is not a number of seconds from 3600 to 7776000"))
+}

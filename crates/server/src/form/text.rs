@@ -1,0 +1,39 @@
+//! The short fields of a form.
+
+use std::time::Duration;
+
+use axum::extract::multipart::Field;
+
+use super::chunk;
+use crate::error::ApiError;
+
+/// The longest text a field may hold.
+const MAX_TEXT: usize = 64 << 10;
+
+/// All of a text field.
+pub(super) async fn read(mut field: Field<'_>, idle: Duration) -> Result<String, ApiError> {
+    let name = field.name().unwrap_or_default().to_owned();
+    let mut text = Vec::new();
+    while let Some(chunk) = chunk(&mut field, idle).await? {
+        text.extend_from_slice(&chunk);
+        if text.len() > MAX_TEXT {
+            return Err(invalid(&name, &format!("is longer than {MAX_TEXT} bytes")));
+        }
+    }
+    String::from_utf8(text).map_err(|_| invalid(&name, "is not UTF-8"))
+}
+
+/// A field that cannot be used.
+pub(super) fn invalid(name: &str, why: &str) -> ApiError {
+    let message = format!("{}: {why}", name.escape_debug());
+    ApiError::bad_request("form-field-invalid", message).with("param", name)
+}
+
+/// `true` or `false`.
+pub(super) fn flag(name: &str, text: &str) -> Result<bool, ApiError> {
+    match text.trim() {
+        "true" | "1" => Ok(true),
+        "false" | "0" | "" => Ok(false),
+        _ => Err(invalid(name, "is not true or false")),
+    }
+}

@@ -1,0 +1,47 @@
+//! The HTTP face: skills and files in two vendors' dialects.
+//!
+//! Handlers here are thin: they read a request in its dialect, ask the store, and
+//! write the answer in the same dialect. What a skill is belongs to
+//! `prowess-skill`, where it stays to `prowess-store`; this crate knows no SQL, and
+//! it reads no configuration file and no environment: it is given [`Settings`].
+//!
+//! # Layout
+//!
+//! | module | owns |
+//! |---|---|
+//! | `app`, [`Settings`] | what all requests share |
+//! | [`serve`](fn@serve) | connections: timeouts, limits, an end that lets uploads finish |
+//! | `context` | around every request: its id, its dialect, its log line, its metrics |
+//! | `dialect` | whose shapes a request speaks |
+//! | `error` | what went wrong, and one function per dialect that says so |
+//! | `auth` | keys, tenants, scopes |
+//! | `extract`, `page`, `ids` | paths, queries, pages, ids as clients write them |
+//! | `form` | multipart bodies, read within bounds |
+//! | `intake` | an uploaded form to a checked and scanned skill |
+//! | `render` | rows to each dialect's JSON |
+//! | `route` | one file per verb |
+//! | `upstream` | requests that are for Anthropic's own skills |
+//! | `openapi` | the description of all this |
+
+mod app;
+mod auth;
+mod context;
+mod dialect;
+mod error;
+mod extract;
+mod form;
+mod ids;
+mod intake;
+mod openapi;
+mod page;
+mod render;
+mod route;
+mod secret;
+mod serve;
+mod settings;
+mod upstream;
+
+pub use app::App;
+pub use secret::Secret;
+pub use serve::{ServeOptions, serve};
+pub use settings::{AnthropicAccount, Settings, SkillsAt};

@@ -1,0 +1,92 @@
+//! `GET /openapi.json`: the description of the API.
+//!
+//! The vendors' shapes are given, so the description is written down here, not derived
+//! from types. It describes each dialect below its mount, where the path alone tells
+//! which one is meant; below `/v1` the same is found, told apart by header.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `operations` | every verb: its path, its parameters, its body, its answers |
+//! | `schemas` | the objects of each dialect |
+
+mod operations;
+mod schemas;
+
+use std::sync::LazyLock;
+
+use axum::Json;
+use serde_json::{Map, Value, json};
+
+use crate::auth::{Caller, Need};
+use crate::error::ApiError;
+
+const ABOUT: &str = "Skills and files in two vendors' dialects. Below `/anthropic/v1` requests and \
+    answers have Anthropic's shapes, below `/openai/v1` OpenAI's. The same paths are found below \
+    `/v1`, where a request with an `anthropic-version` header speaks Anthropic and any other \
+    OpenAI.";
+
+pub(crate) async fn document(caller: Caller) -> Result<Json<&'static Value>, ApiError> {
+    caller.may(Need::Look)?;
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(build);
+    Ok(Json(&DOCUMENT))
+}
+
+fn build() -> Value {
+    let mut paths = Map::new();
+    for operation in operations::all() {
+        let path = paths
+            .entry(operation.path.clone())
+            .or_insert_with(|| json!({}));
+        if let Some(path) = path.as_object_mut() {
+            path.insert(operation.method.to_owned(), operation.describe());
+        }
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Prowess",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": ABOUT,
+        },
+        "security": [{ "apiKey": [] }, { "bearer": [] }, {}],
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "apiKey": { "type": "apiKey", "in": "header", "name": "x-api-key" },
+                "bearer": { "type": "http", "scheme": "bearer" },
+            },
+            "schemas": schemas::all(),
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schema_that_is_named_is_there() {
+        fn names(value: &Value, found: &mut Vec<String>) {
+            match value {
+                Value::Object(map) => {
+                    for (key, value) in map {
+                        match value.as_str() {
+                            Some(name) if key == "$ref" => found.push(name.to_owned()),
+                            _ => names(value, found),
+                        }
+                    }
+                }
+                Value::Array(list) => list.iter().for_each(|value| names(value, found)),
+                _ => {}
+            }
+        }
+        let document = build();
+        let mut found = Vec::new();
+        names(&document, &mut found);
+        assert!(!found.is_empty());
+        for name in found {
+            let pointer = name.strip_prefix('#').unwrap();
+            assert!(document.pointer(pointer).is_some(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The objects of each dialect.
+
+use serde_json::{Value, json};
+
+pub(super) fn all() -> Value {
+    let mut schemas = anthropic();
+    if let (Some(all), Value::Object(more)) = (schemas.as_object_mut(), openai()) {
+        all.extend(more);
+    }
+    schemas
+}
+
+fn anthropic() -> Value {
+    let time = json!({ "type": "string", "format": "date-time" });
+    let nullable = json!({ "type": ["string", "null"] });
+    let source = object(&[("type", text())]);
+    json!({
+        "AnthropicSkill": object(&[
+            ("id", text()), ("type", constant("skill")), ("display_name", text()),
+            ("latest_version_id", nullable.clone()), ("source", source),
+            ("created_at", time.clone()), ("updated_at", time.clone()),
+        ]),
+        "AnthropicVersion": object(&[
+            ("id", text()), ("type", constant("skill_version")), ("skill_id", text()),
+            ("name", text()), ("description", text()), ("created_at", time.clone()),
+        ]),
+        "AnthropicFile": object(&[
+            ("id", text()), ("type", constant("file")), ("filename", text()),
+            ("mime_type", text()), ("size_bytes", json!({ "type": "integer" })),
+            ("created_at", time.clone()), ("downloadable", json!({ "type": "boolean" })),
+            ("expires_at", nullable.clone()),
+        ]),
+        "AnthropicModel": object(&[
+            ("id", text()), ("type", constant("model")), ("display_name", text()),
+            ("created_at", time),
+        ]),
+        "AnthropicDeleted": object(&[("id", text()), ("type", text())]),
+        "AnthropicSkillList": anthropic_list("AnthropicSkill"),
+        "AnthropicVersionList": anthropic_list("AnthropicVersion"),
+        "AnthropicFileList": anthropic_list("AnthropicFile"),
+        "AnthropicModelList": object(&[
+            ("data", array("AnthropicModel")), ("has_more", json!({ "type": "boolean" })),
+            ("first_id", nullable.clone()), ("last_id", nullable),
+        ]),
+        "AnthropicError": object(&[
+            ("type", constant("error")), ("request_id", text()),
+            ("error", object(&[
+                ("type", text()), ("message", text()), ("details", details()),
+            ])),
+        ]),
+    })
+}
+
+fn openai() -> Value {
+    let seconds = json!({ "type": "integer" });
+    json!({
+        "OpenAiSkill": object(&[
+            ("id", text()), ("object", constant("skill")), ("name", text()),
+            ("description", text()), ("default_version", text()), ("latest_version", text()),
+            ("created_at", seconds.clone()),
+        ]),
+        "OpenAiVersion": object(&[
+            ("id", text()), ("object", constant("skill.version")), ("skill_id", text()),
+            ("version", text()), ("name", text()), ("description", text()),
+            ("created_at", seconds.clone()),
+        ]),
+        "OpenAiFile": object(&[
+            ("id", text()), ("object", constant("file")), ("bytes", seconds.clone()),
+            ("created_at", seconds.clone()), ("filename", text()), ("purpose", text()),
+            ("status", text()), ("expires_at", json!({ "type": ["integer", "null"] })),
+        ]),
+        "OpenAiModel": object(&[
+            ("id", text()), ("object", constant("model")), ("created", seconds),
+            ("owned_by", text()),
+        ]),
+        "OpenAiDeleted": object(&[
+            ("id", text()), ("object", text()), ("deleted", json!({ "const": true })),
+        ]),
+        "OpenAiSkillList": openai_list("OpenAiSkill"),
+        "OpenAiVersionList": openai_list("OpenAiVersion"),
+        "OpenAiFileList": openai_list("OpenAiFile"),
+        "OpenAiModelList": openai_list("OpenAiModel"),
+        "OpenAiError": object(&[("error", object(&[
+            ("message", text()), ("type", text()),
+            ("param", json!({ "type": ["string", "null"] })), ("code", text()),
+        ]))]),
+    })
+}
+
+/// An object with these properties, all of them required; there may be others.
+fn object(properties: &[(&str, Value)]) -> Value {
+    let required: Vec<_> = properties.iter().map(|(name, _)| *name).collect();
+    let properties: serde_json::Map<_, _> = properties
+        .iter()
+        .map(|(name, schema)| ((*name).to_owned(), schema.clone()))
+        .collect();
+    json!({ "type": "object", "required": required, "properties": properties })
+}
+
+fn anthropic_list(item: &str) -> Value {
+    let next = json!({ "type": ["string", "null"] });
+    object(&[("data", array(item)), ("next_page", next)])
+}
+
+fn openai_list(item: &str) -> Value {
+    object(&[
+        ("object", constant("list")),
+        ("data", array(item)),
+        ("has_more", json!({ "type": "boolean" })),
+    ])
+}
+
+/// What a program can go by.
+fn details() -> Value {
+    object(&[("error_code", text())])
+}
+
+fn array(item: &str) -> Value {
+    json!({ "type": "array", "items": { "$ref": format!("#/components/schemas/{item}") } })
+}
+
+fn text() -> Value {
+    json!({ "type": "string" })
+}
+
+fn constant(value: &str) -> Value {
+    json!({ "const": value })
+}

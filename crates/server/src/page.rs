@@ -1,0 +1,69 @@
+//! Which part of a list is asked for, in each dialect.
+
+use prowess_store::{Cursor, MAX_LIMIT, Order, PageRequest, Position};
+
+use crate::error::ApiError;
+use crate::extract::Query;
+
+/// What OpenAI's lists give when no limit is named, and Anthropic's too.
+const DEFAULT_LIMIT: u32 = 20;
+
+/// `limit` and `page`, as Anthropic has them.
+pub(crate) fn anthropic(query: &Query, order: Order) -> Result<PageRequest, ApiError> {
+    let from = match query.get("page") {
+        Some(page) => Position::After(Cursor::decode(page)?),
+        None => Position::Start,
+    };
+    Ok(PageRequest {
+        limit: limit(query, DEFAULT_LIMIT)?,
+        order,
+        from,
+    })
+}
+
+/// `limit`, `after_id` and `before_id`, as lists of Anthropic's betas have them.
+pub(crate) fn anthropic_by_id(query: &Query) -> Result<PageRequest, ApiError> {
+    let from = match (query.get("after_id"), query.get("before_id")) {
+        (Some(_), Some(_)) => {
+            let message = "after_id and before_id exclude each other";
+            return Err(ApiError::bad_request("query-invalid", message));
+        }
+        (Some(id), None) => Position::After(Cursor::at(id)),
+        (None, Some(id)) => Position::Before(Cursor::at(id)),
+        (None, None) => Position::Start,
+    };
+    Ok(PageRequest {
+        limit: limit(query, DEFAULT_LIMIT)?,
+        order: Order::Descending,
+        from,
+    })
+}
+
+/// `limit`, `after` and `order`, as OpenAI has them.
+pub(crate) fn openai(query: &Query) -> Result<PageRequest, ApiError> {
+    let order = match query.get("order") {
+        None | Some("desc") => Order::Descending,
+        Some("asc") => Order::Ascending,
+        Some(other) => {
+            let message = format!("order: `{}` is not asc or desc", other.escape_debug());
+            return Err(ApiError::bad_request("query-invalid", message).with("param", "order"));
+        }
+    };
+    let after = query.get("after").map(|id| Position::After(Cursor::at(id)));
+    Ok(PageRequest {
+        limit: limit(query, DEFAULT_LIMIT)?,
+        order,
+        from: after.unwrap_or_default(),
+    })
+}
+
+/// A limit that is out of bounds is told, not bent.
+pub(crate) fn limit(query: &Query, default: u32) -> Result<u32, ApiError> {
+    let what = format!("a number from 1 to {MAX_LIMIT}");
+    let limit: u32 = query.parsed("limit", &what)?.unwrap_or(default);
+    if (1..=MAX_LIMIT).contains(&limit) {
+        return Ok(limit);
+    }
+    let message = format!("limit: `{limit}` is not {what}");
+    Err(ApiError::bad_request("query-invalid", message).with("param", "limit"))
+}

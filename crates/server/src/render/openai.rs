@@ -1,0 +1,69 @@
+//! OpenAI's objects.
+
+use prowess_store::{FileRecord, SkillRecord, VersionRecord, VersionRef};
+use serde_json::{Value, json};
+
+use crate::error::ApiError;
+
+/// A skill. One without versions cannot be told in this dialect.
+pub(crate) fn skill(skill: &SkillRecord) -> Result<Value, ApiError> {
+    let (Some(default), Some(latest)) = (&skill.default, &skill.latest) else {
+        return Err(ApiError::from(prowess_store::Error::NoVersion {
+            skill: skill.id.clone(),
+        }));
+    };
+    let integer = |version: &VersionRef| version.ordinal.to_string();
+    Ok(json!({
+        "id": skill.id,
+        "object": "skill",
+        "name": skill.name,
+        "description": default.description,
+        "default_version": integer(default),
+        "latest_version": integer(latest),
+        "created_at": skill.created_at.as_seconds(),
+    }))
+}
+
+/// A version of a skill.
+pub(crate) fn version(version: &VersionRecord) -> Value {
+    json!({
+        "id": version.id,
+        "object": "skill.version",
+        "skill_id": version.skill,
+        "version": version.ordinal.to_string(),
+        "name": version.name,
+        "description": version.description,
+        "created_at": version.created_at.as_seconds(),
+    })
+}
+
+/// A file.
+pub(crate) fn file(file: &FileRecord) -> Value {
+    json!({
+        "id": file.id,
+        "object": "file",
+        "bytes": file.size,
+        "created_at": file.created_at.as_seconds(),
+        "filename": file.name,
+        "purpose": file.purpose,
+        "status": "processed",
+        "expires_at": file.expires_at.map(|at| at.as_seconds()),
+    })
+}
+
+/// A list. The client asks for what comes after its last id.
+pub(crate) fn list(items: Vec<Value>, has_more: bool) -> Value {
+    let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());
+    json!({
+        "object": "list",
+        "first_id": id(items.first()),
+        "last_id": id(items.last()),
+        "has_more": has_more,
+        "data": items,
+    })
+}
+
+/// What a deletion answers: `skill.deleted`, `file`, ….
+pub(crate) fn deleted(id: &str, object: &str) -> Value {
+    json!({ "id": id, "object": object, "deleted": true })
+}

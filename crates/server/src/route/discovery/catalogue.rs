@@ -1,0 +1,71 @@
+//! Which skills are public.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use prowess_skill::upload::is_portable_name;
+use prowess_store::{
+    MAX_LIMIT, PageRequest, ResolvedSkill, SkillFilter, TenantId, VersionSelector,
+};
+
+use super::not_here;
+use crate::app::App;
+use crate::error::ApiError;
+
+/// The tenant that is public, if one is.
+pub(super) fn tenant(app: &App) -> Result<&TenantId, ApiError> {
+    let tenant = app.settings().index_tenant.as_ref();
+    tenant.ok_or_else(|| {
+        let message = "this server publishes no index of skills";
+        ApiError::new(axum::http::StatusCode::NOT_FOUND, "index-off", message)
+    })
+}
+
+/// All public skills by name, at most as many as a page of the store holds. When two
+/// have the same name, the newer one counts, as it does in [`one`].
+pub(super) async fn all(app: &App) -> Result<BTreeMap<String, Arc<ResolvedSkill>>, ApiError> {
+    let tenant = tenant(app)?;
+    let page = PageRequest {
+        limit: MAX_LIMIT,
+        ..PageRequest::default()
+    };
+    let filter = SkillFilter::default();
+    let skills = app.store().list_skills(tenant, &filter, &page).await?.items;
+    let mut named = BTreeMap::new();
+    for skill in skills
+        .into_iter()
+        .filter(|skill| is_portable_name(&skill.name))
+    {
+        if named.contains_key(&skill.name) {
+            continue;
+        }
+        let version = VersionSelector::Default;
+        // It may have been deleted since it was listed.
+        match app.store().resolve(tenant, &skill.id, &version).await {
+            Ok(resolved) => drop(named.insert(skill.name, resolved)),
+            Err(error) if error.is_transient() => return Err(error.into()),
+            Err(error) => tracing::warn!(skill = skill.id, %error, "left out of the index"),
+        }
+    }
+    Ok(named)
+}
+
+/// One public skill by its name.
+pub(super) async fn one(app: &App, name: &str) -> Result<Arc<ResolvedSkill>, ApiError> {
+    let tenant = tenant(app)?;
+    if !is_portable_name(name) {
+        return Err(not_here(name));
+    }
+    let filter = SkillFilter {
+        name: Some(name.to_owned()),
+        ..SkillFilter::default()
+    };
+    let page = PageRequest {
+        limit: 1,
+        ..PageRequest::default()
+    };
+    let skills = app.store().list_skills(tenant, &filter, &page).await?.items;
+    let skill = skills.first().ok_or_else(|| not_here(name))?;
+    let version = VersionSelector::Default;
+    Ok(app.store().resolve(tenant, &skill.id, &version).await?)
+}

@@ -1,0 +1,41 @@
+//! `GET /.well-known/agent-skills/index.json`
+
+use axum::extract::State;
+use axum::response::Response;
+use prowess_store::ResolvedSkill;
+use serde_json::{Value, json};
+
+use super::{archives, catalogue, public};
+use crate::app::App;
+use crate::error::ApiError;
+
+const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+
+pub(crate) async fn index(State(app): State<App>) -> Result<Response, ApiError> {
+    let mut skills = Vec::new();
+    for (name, resolved) in catalogue::all(&app).await? {
+        skills.push(entry(&app, &name, &resolved).await?);
+    }
+    let index = json!({ "$schema": SCHEMA, "skills": skills });
+    Ok(public("application/json", index.to_string()))
+}
+
+/// A skill of one file is that file; any other is an archive.
+async fn entry(app: &App, name: &str, resolved: &ResolvedSkill) -> Result<Value, ApiError> {
+    let (kind, url, digest) = match resolved.detail.manifest.files() {
+        [only] if only.path.as_str() == "SKILL.md" => {
+            ("skill-md", format!("{name}/SKILL.md"), only.digest)
+        }
+        _ => {
+            let digest = archives::digest(app, resolved).await?;
+            ("archive", format!("{name}.tar.gz"), digest)
+        }
+    };
+    Ok(json!({
+        "name": name,
+        "type": kind,
+        "description": resolved.detail.version.description,
+        "url": url,
+        "digest": digest,
+    }))
+}

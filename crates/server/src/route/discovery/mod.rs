@@ -1,0 +1,55 @@
+//! The public index of skills, for installers and agents that look for one.
+//!
+//! Off unless a tenant is named for it; then that tenant's skills, each in its
+//! default version, can be seen and fetched by anyone.
+//!
+//! | path | what |
+//! |---|---|
+//! | `/.well-known/agent-skills/index.json` | the index, v0.2.0, with digests |
+//! | `/.well-known/agent-skills/NAME.tar.gz`, `…/NAME/SKILL.md` | what it points to |
+//! | `/.well-known/skills/index.json`, `…/NAME/PATH` | the older form, file by file |
+
+mod archives;
+mod artifact;
+mod catalogue;
+mod index;
+mod legacy;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use bytes::Bytes;
+
+pub(crate) use archives::Archives;
+
+use crate::app::App;
+use crate::error::ApiError;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/.well-known/agent-skills/index.json", get(index::index))
+        .route("/.well-known/agent-skills/{file}", get(artifact::archive))
+        .route(
+            "/.well-known/agent-skills/{name}/SKILL.md",
+            get(artifact::skill_md),
+        )
+        .route("/.well-known/skills/index.json", get(legacy::index))
+        .route("/.well-known/skills/{name}/{*path}", get(legacy::file))
+}
+
+/// A minute old is new enough; any page may read it.
+fn public(kind: &'static str, body: impl Into<Bytes>) -> Response {
+    let headers = [
+        (CONTENT_TYPE, kind),
+        (CACHE_CONTROL, "public, max-age=60"),
+        (ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+    ];
+    (headers, body.into()).into_response()
+}
+
+fn not_here(what: &str) -> ApiError {
+    let message = format!("no skill `{}` in the public index", what.escape_debug());
+    ApiError::new(StatusCode::NOT_FOUND, "skill-not-found", message)
+}

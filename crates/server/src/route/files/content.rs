@@ -1,0 +1,66 @@
+//! `GET /v1/files/{file}/content`
+
+use std::fmt::Write as _;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{
+    CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::response::{IntoResponse, Response};
+
+use crate::app::App;
+use crate::auth::{Caller, Need};
+use crate::dialect::Dialect;
+use crate::error::ApiError;
+use crate::extract::Path;
+
+pub(crate) async fn content(
+    State(app): State<App>,
+    dialect: Dialect,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Response, ApiError> {
+    caller.may(Need::ReadFiles)?;
+    let (file, content) = app.store().read_file(&caller.tenant, &id).await?;
+    if matches!(dialect, Dialect::Anthropic(_)) && !file.downloadable {
+        let message =
+            format!("file `{id}` was uploaded; only files that a run made can be fetched");
+        return Err(ApiError::bad_request("file_not_downloadable", message));
+    }
+    // Whatever it holds, a browser shall save it and not run it.
+    let headers = [
+        (CONTENT_TYPE, file.mime.clone()),
+        (CONTENT_LENGTH, file.size.to_string()),
+        (CONTENT_DISPOSITION, disposition(&file.name)),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
+    ];
+    Ok((headers, Body::from_stream(content)).into_response())
+}
+
+/// The name in the way that holds any text (RFC 6266).
+fn disposition(name: &str) -> String {
+    let mut header = "attachment; filename*=UTF-8''".to_owned();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_') {
+            header.push(char::from(byte));
+        } else {
+            let _ = write!(header, "%{byte:02X}");
+        }
+    }
+    header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_name_fits_in_the_header() {
+        let header = disposition("résumé \"q\".pdf");
+        assert_eq!(
+            header,
+            "attachment; filename*=UTF-8''r%C3%A9sum%C3%A9%20%22q%22.pdf"
+        );
+    }
+}

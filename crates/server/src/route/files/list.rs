@@ -1,0 +1,72 @@
+//! `GET /v1/files`
+
+use axum::Json;
+use axum::extract::State;
+use prowess_store::{FileFilter, Order, Page};
+use serde_json::Value;
+
+use crate::app::App;
+use crate::auth::{Caller, Need};
+use crate::dialect::Dialect;
+use crate::error::ApiError;
+use crate::extract::Query;
+use crate::{page, render};
+
+/// Ids that may be asked for at once.
+const MAX_IDS: usize = 100;
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    dialect: Dialect,
+    caller: Caller,
+    query: Query,
+) -> Result<Json<Value>, ApiError> {
+    caller.may(Need::ReadFiles)?;
+    let filter = FileFilter {
+        scope: query.get("scope_id").map(str::to_owned),
+        purpose: query.get("purpose").map(str::to_owned),
+    };
+    let (store, tenant) = (app.store(), &caller.tenant);
+    match dialect {
+        Dialect::Anthropic(betas) if betas.files => {
+            let request = page::anthropic_by_id(&query)?;
+            let page = store.list_files(tenant, &filter, &request).await?;
+            let page = page.map(|file| render::anthropic::file(&file));
+            Ok(Json(render::anthropic::page_by_id(page)))
+        }
+        Dialect::Anthropic(_) => {
+            let ids: Vec<&str> = query.all("ids[]").collect();
+            let page = if ids.is_empty() {
+                let request = page::anthropic(&query, Order::Descending)?;
+                store.list_files(tenant, &filter, &request).await?
+            } else {
+                check_ids(&ids, &query)?;
+                let items = store.files_by_id(tenant, &ids).await?;
+                Page { items, next: None }
+            };
+            let page = page.map(|file| render::anthropic::file(&file));
+            Ok(Json(render::anthropic::page(page, false)))
+        }
+        Dialect::OpenAi => {
+            let request = page::openai(&query)?;
+            let page = store.list_files(tenant, &filter, &request).await?;
+            let more = page.has_more();
+            let files = page.items.iter().map(render::openai::file);
+            Ok(Json(render::openai::list(files.collect(), more)))
+        }
+    }
+}
+
+fn check_ids(ids: &[&str], query: &Query) -> Result<(), ApiError> {
+    let message = if query.get("page").is_some() || query.get("limit").is_some() {
+        "ids[]: cannot be combined with page or limit".to_owned()
+    } else if ids.len() > MAX_IDS {
+        format!(
+            "ids[]: {} ids; at most {MAX_IDS} may be asked for",
+            ids.len()
+        )
+    } else {
+        return Ok(());
+    };
+    Err(ApiError::bad_request("query-invalid", message).with("param", "ids[]"))
+}

@@ -1,0 +1,27 @@
+//! `/v1/files`: one file per verb.
+
+mod content;
+mod create;
+mod delete;
+mod get;
+mod list;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::get;
+
+use crate::app::App;
+
+/// Room for the form around the file.
+const FORM_BYTES: u64 = 1 << 20;
+
+pub(super) fn routes(app: &App) -> Router<App> {
+    let body = app.settings().file_bytes.saturating_add(FORM_BYTES);
+    Router::new()
+        .route("/files", get(list::list).post(create::create))
+        .route("/files/{file}", get(get::get).delete(delete::delete))
+        .route("/files/{file}/content", get(content::content))
+        .layer(DefaultBodyLimit::max(
+            usize::try_from(body).unwrap_or(usize::MAX),
+        ))
+}

@@ -1,0 +1,68 @@
+//! All routes. One file per verb; each reads its request, asks the store, and writes
+//! the answer in the request's dialect.
+
+pub(crate) mod discovery;
+mod files;
+mod health;
+mod models;
+mod skills;
+
+use axum::Router;
+use axum::http::{Method, StatusCode, Uri};
+use axum::middleware::from_fn;
+use axum::routing::get;
+
+use crate::app::App;
+use crate::context;
+use crate::error::ApiError;
+use crate::openapi;
+
+/// Where the same API is found: as the vendors have it, and below a mount that says
+/// whose dialect is meant. Some clients write their base URL's `/v1` twice.
+const MOUNTS: [&str; 6] = [
+    "/v1",
+    "/v1/v1",
+    "/anthropic/v1",
+    "/anthropic/v1/v1",
+    "/openai/v1",
+    "/openai/v1/v1",
+];
+
+pub(crate) fn router(app: App) -> Router {
+    let mut router = Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/openapi.json", get(openapi::document))
+        .merge(discovery::routes());
+    for mount in MOUNTS {
+        router = router.nest(mount, api(&app));
+    }
+    router
+        .fallback(nothing_here)
+        .method_not_allowed_fallback(wrong_method)
+        .layer(from_fn(context::around))
+        .with_state(app)
+}
+
+fn api(app: &App) -> Router<App> {
+    skills::routes(app)
+        .merge(files::routes(app))
+        .merge(models::routes())
+}
+
+async fn nothing_here(method: Method, uri: Uri) -> ApiError {
+    ApiError::new(
+        StatusCode::NOT_FOUND,
+        "route-not-found",
+        format!("nothing here: {method} {}", uri.path().escape_debug()),
+    )
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> ApiError {
+    ApiError::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method-not-allowed",
+        format!("{method} means nothing at {}", uri.path().escape_debug()),
+    )
+}

@@ -1,0 +1,28 @@
+//! `GET /v1/models`
+
+use axum::Json;
+use axum::extract::State;
+use prowess_store::Page;
+use serde_json::Value;
+
+use super::object;
+use crate::app::App;
+use crate::auth::{Caller, Need};
+use crate::dialect::Dialect;
+use crate::error::ApiError;
+use crate::render;
+
+/// There are few of them, so they come in one page.
+pub(crate) async fn list(
+    State(app): State<App>,
+    dialect: Dialect,
+    caller: Caller,
+) -> Result<Json<Value>, ApiError> {
+    caller.may(Need::Look)?;
+    let models = app.settings().models.iter();
+    let items: Vec<_> = models.map(|name| object(dialect, name)).collect();
+    Ok(Json(match dialect {
+        Dialect::Anthropic(_) => render::anthropic::page_by_id(Page { items, next: None }),
+        Dialect::OpenAi => render::openai::list(items, false),
+    }))
+}

@@ -1,0 +1,48 @@
+//! `/v1/models`: what the configuration offers.
+
+mod get;
+mod list;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::routing;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::dialect::Dialect;
+use crate::error::ApiError;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/models", routing::get(list::list))
+        // Names of models hold slashes.
+        .route("/models/{*model}", routing::get(get::get))
+}
+
+/// A model is configured, not made: it has no date of its own.
+const NO_DATE: &str = "1970-01-01T00:00:00Z";
+
+fn object(dialect: Dialect, name: &str) -> Value {
+    match dialect {
+        Dialect::Anthropic(_) => json!({
+            "id": name,
+            "type": "model",
+            "display_name": name,
+            "created_at": NO_DATE,
+            "lifecycle": "active",
+            "max_input_tokens": null,
+            "max_tokens": null,
+        }),
+        Dialect::OpenAi => json!({
+            "id": name,
+            "object": "model",
+            "created": 0,
+            "owned_by": "prowess",
+        }),
+    }
+}
+
+fn unknown(name: &str) -> ApiError {
+    let message = format!("model `{}` not found", name.escape_debug());
+    ApiError::new(StatusCode::NOT_FOUND, "model-not-found", message)
+}

@@ -1,0 +1,44 @@
+//! A text that must not be printed.
+
+use std::fmt;
+
+use subtle::ConstantTimeEq;
+
+/// A key or password. It is compared in constant time and never printed.
+#[derive(Clone)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Secret(text.into())
+    }
+
+    /// The text itself, for whoever must send it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether `other` is the same text, in time that depends on its length only.
+    pub fn matches(&self, other: &str) -> bool {
+        self.0.as_bytes().ct_eq(other.as_bytes()).into()
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_compared_but_never_printed() {
+        let secret = Secret::new("s3cret");
+        assert!(secret.matches("s3cret") && !secret.matches("s3creT") && !secret.matches("s3"));
+        assert_eq!(format!("{secret:?}"), "Secret(…)");
+    }
+}

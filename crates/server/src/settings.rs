@@ -1,0 +1,67 @@
+//! What the server must be told before it can answer.
+
+use std::time::Duration;
+
+use prowess_skill::Limits;
+use prowess_store::TenantId;
+
+use crate::secret::Secret;
+
+/// Everything that is configured about answering requests.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The key that may do everything. Without one, whoever reaches the server may;
+    /// it must then listen on loopback only, and answers only to loopback names.
+    pub master_key: Option<Secret>,
+    /// The tenant whose skills the public discovery index shows; none by default.
+    pub index_tenant: Option<TenantId>,
+    /// Where `/v1/skills` leads when a request does not say.
+    pub skills_at: SkillsAt,
+    /// The account for requests that are for Anthropic's own skills.
+    pub anthropic: Option<AnthropicAccount>,
+    /// The names of the models on offer.
+    pub models: Vec<String>,
+    /// Bounds on an uploaded skill.
+    pub skill_limits: Limits,
+    /// Bytes of an uploaded file.
+    pub file_bytes: u64,
+    /// Skill uploads in memory at once; more wait their turn.
+    pub uploads: usize,
+    /// How long a body may stand still.
+    pub idle: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            master_key: None,
+            index_tenant: None,
+            skills_at: SkillsAt::Store,
+            anthropic: None,
+            models: Vec::new(),
+            skill_limits: Limits::default(),
+            file_bytes: 500_000_000,
+            uploads: 16,
+            idle: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Whose skills a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SkillsAt {
+    /// Those in our store.
+    #[default]
+    Store,
+    /// Those in an account at Anthropic.
+    Anthropic,
+}
+
+/// An account at Anthropic.
+#[derive(Debug, Clone)]
+pub struct AnthropicAccount {
+    /// The base URL, without `/v1`.
+    pub base_url: String,
+    /// The account's key.
+    pub api_key: Secret,
+}

@@ -1,0 +1,287 @@
+//! Requests that are for Anthropic's own skills.
+//!
+//! `custom_llm_provider=anthropic`, in the query, a header or the form, or as the
+//! configured default, sends a request about skills to the account at Anthropic and
+//! brings its answer back as it is. The account belongs to the server's owner, so
+//! only the default tenant may use it: others would see its skills.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use prowess_store::TenantId;
+use reqwest::multipart;
+
+use crate::app::App;
+use crate::auth::{Caller, Need};
+use crate::error::ApiError;
+use crate::extract::Query;
+use crate::form::SkillForm;
+use crate::settings::{AnthropicAccount, SkillsAt};
+
+const PROVIDER: &str = "custom_llm_provider";
+const PROVIDER_HEADER: &str = "custom-llm-provider";
+/// What clients send to Anthropic that Anthropic is to see.
+const SENT: [&str; 4] = [
+    "anthropic-version",
+    "anthropic-beta",
+    "accept",
+    "content-type",
+];
+/// What Anthropic answers that clients are to see.
+const RETURNED: [&str; 6] = [
+    "content-type",
+    "content-disposition",
+    "request-id",
+    "retry-after",
+    "retry-after-ms",
+    "x-should-retry",
+];
+
+/// The account at Anthropic, and the way to it.
+pub(crate) struct Upstream {
+    account: AnthropicAccount,
+    client: Option<reqwest::Client>,
+}
+
+impl Upstream {
+    pub(crate) fn new(account: AnthropicAccount) -> Upstream {
+        let client = reqwest::Client::builder()
+            .connect_timeout(Duration::from_secs(10))
+            .read_timeout(Duration::from_secs(120))
+            .redirect(reqwest::redirect::Policy::none());
+        Upstream {
+            account,
+            client: client.build().ok(),
+        }
+    }
+
+    /// A request to the account, with what of the client's headers concerns it.
+    fn request(
+        &self,
+        method: Method,
+        path_and_query: &str,
+        headers: &HeaderMap,
+    ) -> Result<reqwest::RequestBuilder, ApiError> {
+        let client = self.client.as_ref().ok_or_else(|| {
+            ApiError::internal("upstream-client", &"the HTTP client cannot be made")
+        })?;
+        let base = self.account.base_url.trim_end_matches('/');
+        let mut request = client
+            .request(method, format!("{base}{path_and_query}"))
+            .header("x-api-key", self.account.api_key.reveal());
+        if !headers.contains_key("anthropic-version") {
+            request = request.header("anthropic-version", "2023-06-01");
+        }
+        for name in SENT {
+            for value in headers.get_all(name) {
+                request = request.header(name, value);
+            }
+        }
+        Ok(request)
+    }
+}
+
+/// Where a request says that it leads, by its query or a header.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told(Option<SkillsAt>);
+
+impl Told {
+    fn of(parts: &Parts) -> Result<Told, ApiError> {
+        let query = Query::parse(parts.uri.query().unwrap_or_default());
+        let header = parts.headers.get(PROVIDER_HEADER);
+        let header = header.and_then(|value| value.to_str().ok());
+        let named = query.get(PROVIDER).or(header);
+        named.map(provider).transpose().map(Told)
+    }
+
+    /// The form may say it too; else the configured default holds.
+    pub(crate) fn or_form(self, form: &SkillForm, app: &App) -> Result<SkillsAt, ApiError> {
+        let formed = form.provider.as_deref().map(provider).transpose()?;
+        Ok(self.0.or(formed).unwrap_or(app.settings().skills_at))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Told {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Told::of(parts)
+    }
+}
+
+fn provider(name: &str) -> Result<SkillsAt, ApiError> {
+    match name {
+        "anthropic" => Ok(SkillsAt::Anthropic),
+        "litellm_proxy" | "prowess" | "" => Ok(SkillsAt::Store),
+        other => {
+            let other = other.escape_debug();
+            let message = format!(
+                "{PROVIDER}: there are no skills at `{other}`; say `anthropic`, or `litellm_proxy` \
+                 for the skills kept here"
+            );
+            Err(ApiError::bad_request("skill-provider-unknown", message).with("param", PROVIDER))
+        }
+    }
+}
+
+/// Sends what is for Anthropic there, and everything else on its way.
+pub(crate) async fn divert(
+    State(app): State<App>,
+    request: Request,
+    next: Next,
+) -> Result<Response, ApiError> {
+    let (mut parts, body) = request.into_parts();
+    let told = Told::of(&parts)?;
+    // A form may say otherwise; whoever reads it decides.
+    let undecided = told.0.is_none() && is_form(&parts.headers);
+    if undecided || told.0.unwrap_or(app.settings().skills_at) == SkillsAt::Store {
+        return Ok(next.run(Request::from_parts(parts, body)).await);
+    }
+    let caller = Caller::from_request_parts(&mut parts, &app).await?;
+    let upstream = allowed(&app, &caller, &parts.method)?;
+    let query = Query::parse(parts.uri.query().unwrap_or_default()).without(PROVIDER);
+    let path = path(parts.uri.path())?;
+    let target = if query.is_empty() {
+        path
+    } else {
+        format!("{path}?{query}")
+    };
+    let limit = app.settings().skill_limits.total_bytes + (4 << 20);
+    let body = http_body_util::Limited::new(body, usize::try_from(limit).unwrap_or(usize::MAX));
+    let body = reqwest::Body::wrap_stream(Body::new(body).into_data_stream());
+    let mut sent = upstream.request(parts.method.clone(), &target, &parts.headers)?;
+    if parts.method == Method::POST {
+        sent = sent.body(body);
+    }
+    answer(sent).await
+}
+
+/// Sends an upload that has been read already.
+pub(crate) async fn create(
+    app: &App,
+    caller: &Caller,
+    headers: &HeaderMap,
+    path: &str,
+    form: SkillForm,
+) -> Result<Response, ApiError> {
+    let upstream = allowed(app, caller, &Method::POST)?;
+    let mut multipart = multipart::Form::new();
+    if let Some(title) = form.title {
+        let beta = headers.get_all("anthropic-beta").iter().any(|betas| {
+            betas
+                .to_str()
+                .is_ok_and(|betas| betas.contains("skills-2025-10-02"))
+        });
+        let field = if beta {
+            "display_title"
+        } else {
+            "display_name"
+        };
+        multipart = multipart.text(field, title);
+    }
+    for file in form.files {
+        let size = file.data.len() as u64;
+        let mut part = multipart::Part::stream_with_length(file.data, size).file_name(file.name);
+        if let Some(mime) = file.mime.filter(|mime| mime.contains('/')) {
+            part = part.mime_str(&mime).map_err(|_| {
+                ApiError::bad_request("form-field-invalid", "a file's type is not a media type")
+            })?;
+        }
+        multipart = multipart.part("files[]", part);
+    }
+    let mut headers = headers.clone();
+    headers.remove(CONTENT_TYPE);
+    let sent = upstream.request(Method::POST, path, &headers)?;
+    answer(sent.multipart(multipart)).await
+}
+
+fn allowed<'a>(app: &'a App, caller: &Caller, method: &Method) -> Result<&'a Upstream, ApiError> {
+    caller.may(match *method {
+        Method::GET | Method::HEAD => Need::ReadSkills,
+        _ => Need::PublishSkills,
+    })?;
+    if caller.tenant != TenantId::default_tenant() {
+        let message = "the skills at Anthropic belong to this server's own account; \
+                       your tenant has none there";
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "skill-provider-tenant",
+            message,
+        ));
+    }
+    app.upstream().ok_or_else(|| {
+        let message = "skills at Anthropic cannot be reached: no key for Anthropic is configured; \
+                       set ANTHROPIC_API_KEY for the server";
+        ApiError::bad_request("skill-provider-unconfigured", message)
+    })
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    kind.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("multipart/form-data"))
+}
+
+/// A path below `/v1/skills`, without our mounts. Its parts are ids and fixed words
+/// only: nothing in it may lead elsewhere in Anthropic's API.
+pub(crate) fn path(path: &str) -> Result<String, ApiError> {
+    let start = path.rfind("/v1/skills").and_then(|at| path.get(at..));
+    let plain = |part: &str| {
+        let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b':');
+        !part.is_empty() && part.bytes().all(letter)
+    };
+    start
+        .filter(|path| path.split('/').skip(1).all(plain))
+        .map(str::to_owned)
+        .ok_or_else(|| {
+            let message = format!("skill not found: {}", path.escape_debug());
+            ApiError::new(StatusCode::NOT_FOUND, "skill-not-found", message)
+        })
+}
+
+async fn answer(request: reqwest::RequestBuilder) -> Result<Response, ApiError> {
+    let answer = request.send().await.map_err(|error| {
+        tracing::warn!(error = %error.without_url(), "Anthropic cannot be reached");
+        let message = "Anthropic's skills API cannot be reached; try again";
+        ApiError::new(StatusCode::BAD_GATEWAY, "upstream-unreachable", message)
+    })?;
+    let mut response = answer.status().into_response();
+    for name in RETURNED {
+        if let Some(value) = answer.headers().get(name) {
+            response.headers_mut().insert(name, value.clone());
+        }
+    }
+    *response.body_mut() = Body::from_stream(answer.bytes_stream());
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_of_skills_are_sent_on() {
+        assert_eq!(
+            path("/openai/v1/skills/skill_1/versions").unwrap(),
+            "/v1/skills/skill_1/versions"
+        );
+        assert_eq!(path("/v1/v1/skills").unwrap(), "/v1/skills");
+        for hostile in [
+            "/v1/skills/../messages",
+            "/v1/skills/%2e%2e/messages",
+            "/v1/skills/a%2Fb",
+            "/v1/skills/a?b",
+            "/v1/skills//",
+            "/v1/files",
+        ] {
+            assert!(path(hostile).is_err(), "{hostile}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The public index, as installers read it.
+
+use axum::http::{Method, StatusCode};
+use prowess_server::Settings;
+use prowess_skill::{Bundle, Digest, Limits};
+use prowess_store::TenantId;
+use prowess_testkit::SkillFixture;
+
+use crate::client::{As, Form, Server};
+
+async fn public() -> Server {
+    let server = Server::with(Settings {
+        index_tenant: Some(TenantId::default_tenant()),
+        ..Settings::default()
+    })
+    .await;
+    let many = SkillFixture::new("many-files").script("scripts/run.sh", "echo hi\n");
+    for skill in [SkillFixture::new("one-file"), many] {
+        server
+            .post(As::Ga, "/v1/skills")
+            .form(&Form::skill(&skill))
+            .await
+            .ok();
+    }
+    server
+}
+
+#[tokio::test]
+async fn the_index_is_off_unless_asked_for() {
+    let server = Server::new().await;
+    for path in [
+        "/.well-known/agent-skills/index.json",
+        "/.well-known/skills/index.json",
+        "/.well-known/agent-skills/a.tar.gz",
+        "/.well-known/skills/a/SKILL.md",
+    ] {
+        let answer = server.get(As::OpenAi, path).send().await;
+        assert_eq!(
+            (answer.status, answer.code().as_str()),
+            (StatusCode::NOT_FOUND, "index-off"),
+            "{path}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_index_names_artifacts_by_digests_that_hold() {
+    let server = public().await;
+    let index = server
+        .get(As::OpenAi, "/.well-known/agent-skills/index.json")
+        .send()
+        .await;
+    insta::assert_snapshot!(index.exchange());
+    for skill in index.ok()["skills"].as_array().unwrap() {
+        let path = format!(
+            "/.well-known/agent-skills/{}",
+            skill["url"].as_str().unwrap()
+        );
+        let artifact = server.get(As::OpenAi, &path).send().await;
+        assert_eq!(artifact.status, StatusCode::OK);
+        assert_eq!(
+            Digest::of(&artifact.body).to_string(),
+            skill["digest"].as_str().unwrap()
+        );
+        let again = server.get(As::OpenAi, &path).send().await;
+        assert_eq!(again.body, artifact.body);
+    }
+    let archive = server
+        .get(As::OpenAi, "/.well-known/agent-skills/many-files.tar.gz")
+        .send()
+        .await;
+    assert_eq!(archive.header("content-type"), Some("application/gzip"));
+    let bundle = Bundle::from_tar_gz(&archive.body, &Limits::default()).unwrap();
+    assert_eq!((bundle.folder(), bundle.len()), (None, 2));
+}
+
+#[tokio::test]
+async fn the_older_index_lists_files_that_are_there() {
+    let server = public().await;
+    let index = server
+        .get(As::OpenAi, "/.well-known/skills/index.json")
+        .send()
+        .await;
+    insta::assert_snapshot!(index.exchange());
+    for skill in index.ok()["skills"].as_array().unwrap() {
+        for file in skill["files"].as_array().unwrap() {
+            let path = format!(
+                "/.well-known/skills/{}/{}",
+                skill["name"].as_str().unwrap(),
+                file.as_str().unwrap()
+            );
+            assert_eq!(
+                server.get(As::OpenAi, &path).send().await.status,
+                StatusCode::OK,
+                "{path}"
+            );
+        }
+    }
+    let up = "/.well-known/skills/many-files/../../etc/passwd";
+    assert_eq!(
+        server.get(As::OpenAi, up).send().await.status,
+        StatusCode::NOT_FOUND
+    );
+}
+
+#[tokio::test]
+async fn installers_may_ask_with_head() {
+    let server = public().await;
+    let path = "/.well-known/agent-skills/index.json";
+    let head = server.request(As::OpenAi, Method::HEAD, path).send().await;
+    assert_eq!(head.status, StatusCode::OK);
+    assert!(head.body.is_empty());
+}

@@ -1,0 +1,209 @@
+//! The life of a file, in both vendors' APIs.
+
+use axum::http::StatusCode;
+use futures_util::stream;
+use prowess_store::{NewFile, TenantId};
+use serde_json::json;
+
+use crate::client::{As, Form, Server};
+
+async fn life(dialect: As) -> String {
+    let server = Server::new().await;
+    let mut told = String::new();
+    let mut tell = |step: &str, exchange: String| {
+        told.push_str(&format!("=== {step}\n{exchange}\n\n"));
+    };
+    let form = Form::default().text("purpose", "user_data");
+    let form = form
+        .file("file", "notes/a.txt", b"hello")
+        .text("expires_in_seconds", "3600");
+    let created = server.post(dialect, "/v1/files").form(&form).await;
+    tell("create", created.exchange());
+    let id = created.ok()["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/files/{id}");
+    tell("get", server.get(dialect, &path).send().await.exchange());
+    tell(
+        "list",
+        server.get(dialect, "/v1/files").send().await.exchange(),
+    );
+    let content = format!("{path}/content");
+    tell(
+        "content",
+        server.get(dialect, &content).send().await.exchange(),
+    );
+    tell(
+        "delete",
+        server.delete(dialect, &path).send().await.exchange(),
+    );
+    tell(
+        "get what is gone",
+        server.get(dialect, &path).send().await.exchange(),
+    );
+    told
+}
+
+#[tokio::test]
+async fn a_file_lives_in_anthropics_beta() {
+    insta::assert_snapshot!(life(As::Beta).await);
+}
+
+#[tokio::test]
+async fn a_file_lives_in_anthropics_general_availability() {
+    insta::assert_snapshot!(life(As::Ga).await);
+}
+
+#[tokio::test]
+async fn a_file_lives_in_openais_dialect() {
+    insta::assert_snapshot!(life(As::OpenAi).await);
+}
+
+async fn upload(server: &Server, name: &str, data: &[u8]) -> String {
+    let form = Form::default().file("file", name, data);
+    let answer = server.post(As::Ga, "/v1/files").form(&form).await;
+    answer.ok()["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn files_are_asked_for_by_ids_and_unknown_ones_left_out() {
+    let server = Server::new().await;
+    let (a, b) = (
+        upload(&server, "a", b"1").await,
+        upload(&server, "b", b"2").await,
+    );
+    let path = format!("/v1/files?ids%5B%5D={b}&ids%5B%5D=file_none&ids[]={a}");
+    let list = server.get(As::G3, &path).send().await.ok();
+    let names: Vec<_> = list["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| &f["id"])
+        .collect();
+    assert_eq!(names, [b.as_str(), a.as_str()]);
+    assert_eq!(list["next_page"], json!(null));
+    let both = server
+        .get(As::G3, &format!("/v1/files?ids[]={a}&limit=2"))
+        .send()
+        .await;
+    assert_eq!(both.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn the_beta_pages_files_by_their_ids() {
+    let server = Server::new().await;
+    let mut made = Vec::new();
+    for name in ["a", "b", "c"] {
+        made.push(upload(&server, name, b"x").await);
+    }
+    let page = server
+        .get(As::Beta, &format!("/v1/files?limit=1&after_id={}", made[2]))
+        .send()
+        .await
+        .ok();
+    assert_eq!(
+        (&page["first_id"], &page["has_more"]),
+        (&json!(made[1]), &json!(true))
+    );
+    let page = server
+        .get(
+            As::Beta,
+            &format!("/v1/files?limit=1&before_id={}", made[0]),
+        )
+        .send()
+        .await
+        .ok();
+    assert_eq!(
+        (&page["first_id"], &page["has_more"]),
+        (&json!(made[1]), &json!(true))
+    );
+}
+
+#[tokio::test]
+async fn what_a_run_made_can_be_fetched_by_anthropics_clients() {
+    let server = Server::new().await;
+    let new = NewFile {
+        name: "résumé.html",
+        mime: "text/html",
+        purpose: "assistants_output",
+        scope: Some("container_1"),
+        downloadable: true,
+        expires_in: None,
+        limit: 100,
+    };
+    let content = stream::iter([Ok(bytes::Bytes::from_static(b"<script>"))]);
+    let tenant = TenantId::default_tenant();
+    let file = server
+        .app
+        .store()
+        .create_file(&tenant, &new, content)
+        .await
+        .unwrap();
+    let answer = server
+        .get(As::G3, &format!("/v1/files/{}/content", file.id))
+        .send()
+        .await;
+    insta::assert_snapshot!(answer.exchange());
+    assert_eq!(&answer.body[..], b"<script>");
+    let scoped = server
+        .get(As::Ga, "/v1/files?scope_id=container_1")
+        .send()
+        .await
+        .ok();
+    assert_eq!(scoped["data"][0]["scope"]["id"], "container_1");
+}
+
+#[tokio::test]
+async fn a_large_file_comes_back_byte_for_byte() {
+    let server = Server::new().await;
+    let data: Vec<u8> = (0..3_000_000_u32).map(|n| (n % 251) as u8).collect();
+    let id = upload(&server, "big.bin", &data).await;
+    let answer = server
+        .get(As::OpenAi, &format!("/v1/files/{id}/content"))
+        .send()
+        .await;
+    assert!(answer.body == data);
+}
+
+#[tokio::test]
+async fn a_file_beyond_its_limit_is_too_large() {
+    let settings = prowess_server::Settings {
+        file_bytes: 1_000,
+        ..prowess_server::Settings::default()
+    };
+    let server = Server::with(settings).await;
+    let form = Form::default().file("file", "a", &[0; 1_001]);
+    let answer = server.post(As::Ga, "/v1/files").form(&form).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+    assert_eq!(answer.code(), "file-too-large");
+}
+
+#[tokio::test]
+async fn forms_without_a_file_or_with_nonsense_are_refused() {
+    let server = Server::new().await;
+    let file = || Form::default().file("file", "a.txt", b"x");
+    for (dialect, form, code) in [
+        (
+            As::Ga,
+            Form::default().text("purpose", "user_data"),
+            "file-missing",
+        ),
+        (
+            As::Ga,
+            Form::default().file("upload", "a", b"x"),
+            "form-field-invalid",
+        ),
+        (
+            As::Ga,
+            file().text("expires_in_seconds", "1"),
+            "form-field-invalid",
+        ),
+        (As::Ga, file().file("file", "b", b"y"), "form-field-invalid"),
+        (As::OpenAi, file(), "file-purpose"),
+        (As::OpenAi, file().text("purpose", "fun"), "file-purpose"),
+    ] {
+        let answer = server.post(dialect, "/v1/files").form(&form).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+        assert_eq!(answer.code(), code);
+    }
+    let json = server.post(As::Ga, "/v1/files").json(&json!({})).await;
+    assert_eq!(json.code(), "form-missing");
+}

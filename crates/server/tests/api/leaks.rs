@@ -1,0 +1,237 @@
+//! Two tenants and every route: nothing of one is seen by the other.
+
+use axum::http::{Method, StatusCode};
+use prowess_server::{Secret, Settings};
+use prowess_store::Scope;
+use prowess_testkit::SkillFixture;
+use serde_json::json;
+
+use crate::client::{ALL, Answer, As, Form, Server};
+
+struct Tenants {
+    server: Server,
+    stranger: String,
+    owner: String,
+    skill: String,
+    version: String,
+    file: String,
+}
+
+const WORDS: &str = "unmistakable-words-of-the-owner";
+
+async fn tenants() -> Tenants {
+    let server = Server::with(Settings {
+        master_key: Some(Secret::new("the-master-key-of-these-tests")),
+        ..Settings::default()
+    })
+    .await;
+    let every = [Scope::Read, Scope::Use, Scope::Publish];
+    let owner = server.key("owner", &every).await;
+    let stranger = server.key("stranger", &[Scope::Admin]).await;
+    let skill = SkillFixture::new("the-owners").field("description", WORDS);
+    let made = server
+        .post(As::OpenAi, "/v1/skills")
+        .key(&owner)
+        .form(&Form::skill(&skill))
+        .await;
+    let skill = made.ok()["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/skills/{skill}/versions/1");
+    let version = server.get(As::OpenAi, &path).key(&owner).send().await.ok();
+    let form = Form::default().file("file", "the-owners.txt", WORDS.as_bytes());
+    let file = server
+        .post(As::Ga, "/v1/files")
+        .key(&owner)
+        .form(&form)
+        .await
+        .ok();
+    Tenants {
+        version: version["id"].as_str().unwrap().to_owned(),
+        file: file["id"].as_str().unwrap().to_owned(),
+        server,
+        stranger,
+        owner,
+        skill,
+    }
+}
+
+impl Tenants {
+    /// Every route that names something, and how it is called.
+    fn named(&self) -> Vec<(Method, String)> {
+        let (skill, version, file) = (&self.skill, &self.version, &self.file);
+        let mut routes = Vec::new();
+        for id in [
+            skill.clone(),
+            format!("litellm_{skill}"),
+            format!("litellm:{skill}"),
+        ] {
+            routes.push((Method::GET, format!("/v1/skills/{id}")));
+            routes.push((Method::POST, format!("/v1/skills/{id}")));
+            routes.push((Method::DELETE, format!("/v1/skills/{id}")));
+            routes.push((Method::GET, format!("/v1/skills/{id}/content")));
+            routes.push((Method::GET, format!("/v1/skills/{id}/versions")));
+            routes.push((Method::POST, format!("/v1/skills/{id}/versions")));
+            for version in [version.as_str(), "1", "latest", "default"] {
+                routes.push((Method::GET, format!("/v1/skills/{id}/versions/{version}")));
+                routes.push((
+                    Method::DELETE,
+                    format!("/v1/skills/{id}/versions/{version}"),
+                ));
+                routes.push((
+                    Method::GET,
+                    format!("/v1/skills/{id}/versions/{version}/content"),
+                ));
+            }
+        }
+        routes.push((Method::GET, format!("/v1/files/{file}")));
+        routes.push((Method::GET, format!("/v1/files/{file}/content")));
+        routes.push((Method::DELETE, format!("/v1/files/{file}")));
+        routes
+    }
+
+    async fn call(&self, dialect: As, method: &Method, path: &str, key: &str) -> Answer {
+        let call = self.server.request(dialect, method.clone(), path).key(key);
+        match (method, path.ends_with("/versions")) {
+            (&Method::POST, true) => {
+                call.form(&Form::skill(&SkillFixture::new("the-owners")))
+                    .await
+            }
+            (&Method::POST, false) => call.json(&json!({ "default_version": "1" })).await,
+            _ => call.send().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_belongs_to_another_is_not_found_on_any_route() {
+    let tenants = tenants().await;
+    for dialect in ALL {
+        for (method, path) in tenants.named() {
+            let real = tenants
+                .call(dialect, &method, &path, &tenants.stranger)
+                .await;
+            assert_eq!(
+                real.status,
+                StatusCode::NOT_FOUND,
+                "{dialect:?} {method} {path}"
+            );
+            // The same words as for something that was never there.
+            let invented = |text: &str| {
+                let text = text.replace(&tenants.skill, "skill_0");
+                text.replace(&tenants.file, "file_0")
+                    .replace(&tenants.version, "skver_0")
+            };
+            let unreal = tenants
+                .call(dialect, &method, &invented(&path), &tenants.stranger)
+                .await;
+            assert_eq!(unreal.status, real.status);
+            assert_eq!(unreal.code(), real.code());
+            let said = |answer: &Answer| {
+                answer.json()["error"]["message"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned()
+            };
+            assert_eq!(said(&unreal), invented(&said(&real)), "{method} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn lists_and_searches_hold_nothing_of_others() {
+    let tenants = tenants().await;
+    for dialect in ALL {
+        for path in [
+            "/v1/skills".to_owned(),
+            "/v1/skills?limit=1000".to_owned(),
+            "/v1/skills?name=the-owners".to_owned(),
+            "/v1/skills?query=unmistakable".to_owned(),
+            "/v1/files".to_owned(),
+            format!("/v1/files?ids[]={}", tenants.file),
+            format!("/v1/skills?after={}&order=asc", tenants.skill),
+            format!("/v1/skills?after={}", tenants.skill),
+        ] {
+            if dialect == As::Beta && path.contains("ids[]") {
+                continue;
+            }
+            let answer = tenants
+                .server
+                .get(dialect, &path)
+                .key(&tenants.stranger)
+                .send()
+                .await;
+            assert_eq!(answer.ok()["data"], json!([]), "{dialect:?} {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn after_all_that_the_owner_still_has_everything() {
+    let tenants = tenants().await;
+    for dialect in ALL {
+        for (method, path) in tenants.named() {
+            tenants
+                .call(dialect, &method, &path, &tenants.stranger)
+                .await;
+        }
+    }
+    let versions = format!("/v1/skills/{}/versions", tenants.skill);
+    let versions = tenants
+        .server
+        .get(As::OpenAi, &versions)
+        .key(&tenants.owner)
+        .send()
+        .await;
+    assert_eq!(versions.ok()["data"].as_array().unwrap().len(), 1);
+    let file = format!("/v1/files/{}/content", tenants.file);
+    let file = tenants
+        .server
+        .get(As::OpenAi, &file)
+        .key(&tenants.owner)
+        .send()
+        .await;
+    assert_eq!(&file.body[..], WORDS.as_bytes());
+}
+
+#[tokio::test]
+async fn the_public_index_shows_only_the_tenant_that_is_public() {
+    let server = Server::with(Settings {
+        master_key: Some(Secret::new("the-master-key-of-these-tests")),
+        index_tenant: Some(prowess_store::TenantId::new("open").unwrap()),
+        ..Settings::default()
+    })
+    .await;
+    for tenant in ["open", "closed"] {
+        let key = server.key(tenant, &[Scope::Publish]).await;
+        let skill = SkillFixture::new(&format!("{tenant}-skill"));
+        server
+            .post(As::Ga, "/v1/skills")
+            .key(&key)
+            .form(&Form::skill(&skill))
+            .await
+            .ok();
+    }
+    for path in [
+        "/.well-known/agent-skills/index.json",
+        "/.well-known/skills/index.json",
+    ] {
+        let index = server.get(As::OpenAi, path).send().await.ok();
+        let names: Vec<_> = index["skills"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| &s["name"])
+            .collect();
+        assert_eq!(names, ["open-skill"]);
+    }
+    for path in [
+        "agent-skills/closed-skill.tar.gz",
+        "agent-skills/closed-skill/SKILL.md",
+        "skills/closed-skill/SKILL.md",
+    ] {
+        let answer = server
+            .get(As::OpenAi, &format!("/.well-known/{path}"))
+            .send()
+            .await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+    }
+}

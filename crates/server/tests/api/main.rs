@@ -1,0 +1,20 @@
+//! The whole API over HTTP, in one process: a router, a store in a temporary folder,
+//! and requests as the vendors' clients send them.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod auth;
+mod client;
+mod discovery;
+mod errors;
+mod files;
+mod leaks;
+mod paging;
+mod shutdown;
+mod skills;
+mod uploads;
+mod upstream;

@@ -1,0 +1,183 @@
+//! Lists in pages, filters and search.
+
+use axum::http::StatusCode;
+use prowess_testkit::SkillFixture;
+use serde_json::{Value, json};
+
+use crate::client::{As, Form, Server};
+
+fn ids(list: &Value) -> Vec<String> {
+    let items = list["data"].as_array().unwrap().iter();
+    items
+        .map(|item| item["id"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+async fn with_skills(count: usize) -> (Server, Vec<String>) {
+    let server = Server::new().await;
+    let mut made = Vec::new();
+    for number in 0..count {
+        made.push(server.skill(&format!("skill-{number}")).await);
+    }
+    (server, made)
+}
+
+#[tokio::test]
+async fn anthropics_pages_hold_while_skills_come_and_go() {
+    let (server, made) = with_skills(5).await;
+    for dialect in [As::Beta, As::Ga, As::G3] {
+        let first = server
+            .get(dialect, "/v1/skills?limit=2&source=custom")
+            .send()
+            .await
+            .ok();
+        assert_eq!(ids(&first), [made[4].clone(), made[3].clone()]);
+        assert_eq!(first.get("has_more").is_some(), dialect == As::Beta);
+        let page = first["next_page"].as_str().unwrap();
+        // The last one seen goes, a new one comes: the next page is as it was.
+        let new = server.skill("newcomer").await;
+        let next = format!("/v1/skills?limit=2&source=custom&page={page}");
+        let next = server.get(dialect, &next).send().await.ok();
+        assert_eq!(ids(&next), [made[2].clone(), made[1].clone()]);
+        server
+            .delete(As::Ga, &format!("/v1/skills/{new}"))
+            .send()
+            .await
+            .ok();
+    }
+}
+
+#[tokio::test]
+async fn the_beta_lists_versions_oldest_first_and_the_others_newest_first() {
+    let server = Server::new().await;
+    let id = server.skill("pdf-forms").await;
+    let path = format!("/v1/skills/{id}/versions");
+    for body in ["two", "three"] {
+        let form = Form::skill(&SkillFixture::new("pdf-forms").body(body));
+        server.post(As::Ga, &path).form(&form).await.ok();
+    }
+    let beta = ids(&server.get(As::Beta, &path).send().await.ok());
+    let mut reversed = beta.clone();
+    reversed.reverse();
+    assert_eq!(ids(&server.get(As::Ga, &path).send().await.ok()), reversed);
+    assert_eq!(
+        ids(&server.get(As::OpenAi, &path).send().await.ok()),
+        reversed
+    );
+    let ascending = server
+        .get(As::OpenAi, &format!("{path}?order=asc"))
+        .send()
+        .await;
+    assert_eq!(ids(&ascending.ok()), beta);
+}
+
+#[tokio::test]
+async fn openais_pages_go_on_after_an_id_in_both_orders() {
+    let (server, made) = with_skills(5).await;
+    let path = format!("/v1/skills?limit=2&after={}", made[3]);
+    let page = server.get(As::OpenAi, &path).send().await.ok();
+    assert_eq!(ids(&page), [made[2].clone(), made[1].clone()]);
+    assert_eq!(page["has_more"], true);
+    assert_eq!(
+        (&page["first_id"], &page["last_id"]),
+        (&json!(made[2]), &json!(made[1]))
+    );
+    let path = format!("/v1/skills?limit=2&order=asc&after={}", made[3]);
+    let page = server.get(As::OpenAi, &path).send().await.ok();
+    assert_eq!(ids(&page), [made[4].clone()]);
+    assert_eq!(page["has_more"], false);
+}
+
+#[tokio::test]
+async fn skills_are_found_by_name_and_by_words_best_first() {
+    let server = Server::new().await;
+    for (name, description, body) in [
+        ("tax-return", "Fills in forms.", "Nothing else."),
+        (
+            "pdf-forms",
+            "Handles documents.",
+            "It knows tax tables too.",
+        ),
+        ("birds", "Names birds.", "By their songs."),
+    ] {
+        let skill = SkillFixture::new(name)
+            .field("description", description)
+            .body(body);
+        server
+            .post(As::Ga, "/v1/skills")
+            .form(&Form::skill(&skill))
+            .await
+            .ok();
+    }
+    for dialect in [As::Ga, As::OpenAi] {
+        let found = server
+            .get(dialect, "/v1/skills?query=tax")
+            .send()
+            .await
+            .ok();
+        let found = found["data"].as_array().unwrap().clone();
+        assert_eq!(found.len(), 2);
+        assert!(found[0]["search_score"].as_f64() > found[1]["search_score"].as_f64());
+        let nothing = server
+            .get(dialect, "/v1/skills?query=quantum")
+            .send()
+            .await
+            .ok();
+        assert_eq!(nothing["data"], json!([]));
+    }
+    let page = server
+        .get(As::OpenAi, "/v1/skills?query=tax&limit=1")
+        .send()
+        .await
+        .ok();
+    assert_eq!(
+        (&page["data"][0]["name"], &page["has_more"]),
+        (&json!("tax-return"), &json!(true))
+    );
+    let next = format!(
+        "/v1/skills?query=tax&limit=1&after={}",
+        page["last_id"].as_str().unwrap()
+    );
+    let next = server.get(As::OpenAi, &next).send().await.ok();
+    assert_eq!(
+        (&next["data"][0]["name"], &next["has_more"]),
+        (&json!("pdf-forms"), &json!(false))
+    );
+    let named = server
+        .get(As::OpenAi, "/v1/skills?name=birds")
+        .send()
+        .await
+        .ok();
+    assert_eq!(named["data"].as_array().unwrap().len(), 1);
+    let foreign = server
+        .get(As::Ga, "/v1/skills?source=anthropic")
+        .send()
+        .await
+        .ok();
+    assert_eq!(foreign["data"], json!([]));
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_is_told_and_not_bent() {
+    let server = Server::new().await;
+    for (dialect, query) in [
+        (As::Ga, "limit=0"),
+        (As::Ga, "limit=1001"),
+        (As::Ga, "limit=many"),
+        (As::Ga, "page=garbage"),
+        (As::Ga, "source=elsewhere"),
+        (As::OpenAi, "order=sideways"),
+        (As::OpenAi, "limit=-1"),
+    ] {
+        let answer = server
+            .get(dialect, &format!("/v1/skills?{query}"))
+            .send()
+            .await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{query}");
+    }
+    let harmless = server
+        .get(As::Ga, "/v1/skills?beta=true&limit=&page=")
+        .send()
+        .await;
+    assert_eq!(harmless.status, StatusCode::OK);
+}

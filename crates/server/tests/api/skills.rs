@@ -1,0 +1,265 @@
+//! The life of a skill, in every generation.
+
+use axum::http::StatusCode;
+use prowess_skill::{Bundle, Limits};
+use prowess_testkit::SkillFixture;
+use serde_json::json;
+
+use crate::client::{ALL, As, Form, Server};
+
+fn fixture(name: &str) -> SkillFixture {
+    SkillFixture::new(name).script("scripts/run.py", "print(1)\n")
+}
+
+/// Create, get, list, a second version, its list, its content, the end.
+async fn life(dialect: As) -> String {
+    let server = Server::new().await;
+    let title = match dialect {
+        As::Beta => "display_title",
+        _ => "display_name",
+    };
+    let mut told = String::new();
+    let mut tell = |step: &str, exchange: String| {
+        told.push_str(&format!("=== {step}\n{exchange}\n\n"));
+    };
+    let form = Form::skill(&fixture("pdf-forms")).text(title, "PDF forms");
+    let created = server.post(dialect, "/v1/skills").form(&form).await;
+    tell("create", created.exchange());
+    let id = created.ok()["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/skills/{id}");
+    tell("get", server.get(dialect, &path).send().await.exchange());
+    tell(
+        "list",
+        server.get(dialect, "/v1/skills").send().await.exchange(),
+    );
+
+    let next = fixture("pdf-forms").body("# Better\n");
+    let versions = format!("{path}/versions");
+    let call = server.post(dialect, &versions);
+    tell(
+        "new version",
+        call.form(&Form::skill(&next)).await.exchange(),
+    );
+    tell(
+        "versions",
+        server.get(dialect, &versions).send().await.exchange(),
+    );
+    let latest = format!("{versions}/latest");
+    tell(
+        "latest",
+        server.get(dialect, &latest).send().await.exchange(),
+    );
+    let content = server
+        .get(dialect, &format!("{latest}/content"))
+        .send()
+        .await;
+    tell("content", content.exchange());
+    let bundle = Bundle::from_zip(&content.body, &Limits::default()).unwrap();
+    assert_eq!(bundle.skill_md(), next.skill_md().as_bytes());
+    assert_eq!(bundle.folder(), Some("pdf-forms"));
+
+    let first = server
+        .get(As::OpenAi, &format!("{versions}/1"))
+        .send()
+        .await;
+    let first = first.ok()["id"].as_str().unwrap().to_owned();
+    let first = server
+        .delete(dialect, &format!("{versions}/{first}"))
+        .send()
+        .await;
+    tell("delete the first version", first.exchange());
+    let last = server.delete(dialect, &latest).send().await;
+    tell("delete the last version", last.exchange());
+    tell(
+        "delete",
+        server.delete(dialect, &path).send().await.exchange(),
+    );
+    tell(
+        "get what is gone",
+        server.get(dialect, &path).send().await.exchange(),
+    );
+    told
+}
+
+#[tokio::test]
+async fn a_skill_lives_in_anthropics_beta() {
+    insta::assert_snapshot!(life(As::Beta).await);
+}
+
+#[tokio::test]
+async fn a_skill_lives_in_anthropics_general_availability() {
+    insta::assert_snapshot!(life(As::Ga).await);
+}
+
+#[tokio::test]
+async fn the_newest_generation_has_the_shapes_of_general_availability() {
+    assert_eq!(life(As::G3).await, life(As::Ga).await);
+}
+
+#[tokio::test]
+async fn a_skill_lives_in_openais_dialect() {
+    insta::assert_snapshot!(life(As::OpenAi).await);
+}
+
+#[tokio::test]
+async fn mounts_decide_the_dialect_and_a_doubled_v1_is_forgiven() {
+    let server = Server::new().await;
+    let id = server.skill("pdf-forms").await;
+    for (dialect, mount, key) in [
+        (As::OpenAi, "/anthropic/v1", "type"),
+        (As::OpenAi, "/anthropic/v1/v1", "type"),
+        (As::Ga, "/openai/v1", "object"),
+        (As::OpenAi, "/v1/v1", "object"),
+        (As::G3, "/v1/v1", "type"),
+    ] {
+        let answer = server
+            .get(dialect, &format!("{mount}/skills/{id}"))
+            .send()
+            .await;
+        assert_eq!(answer.ok()[key], "skill", "{mount}");
+    }
+}
+
+#[tokio::test]
+async fn the_default_version_is_set_and_fetched_and_kept() {
+    let server = Server::new().await;
+    let id = server.skill("pdf-forms").await;
+    let path = format!("/v1/skills/{id}");
+    let versions = format!("{path}/versions");
+    let form = Form::skill(&SkillFixture::new("pdf-forms").body("two\n")).text("default", "false");
+    server.post(As::OpenAi, &versions).form(&form).await.ok();
+    let skill = server.get(As::OpenAi, &path).send().await.ok();
+    assert_eq!(
+        (&skill["default_version"], &skill["latest_version"]),
+        (&json!("1"), &json!("2"))
+    );
+
+    let set = server
+        .post(As::OpenAi, &path)
+        .json(&json!({ "default_version": "2" }))
+        .await;
+    assert_eq!(set.ok()["default_version"], "2");
+    let content = server
+        .get(As::OpenAi, &format!("{path}/content"))
+        .send()
+        .await;
+    let bundle = Bundle::from_zip(&content.body, &Limits::default()).unwrap();
+    assert!(bundle.skill_md().ends_with(b"two\n"));
+    let refused = server
+        .delete(As::OpenAi, &format!("{versions}/2"))
+        .send()
+        .await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert_eq!(refused.code(), "skill-default-version");
+
+    let form = Form::skill(&SkillFixture::new("pdf-forms").body("three\n")).text("default", "true");
+    server.post(As::OpenAi, &versions).form(&form).await.ok();
+    assert_eq!(
+        server.get(As::OpenAi, &path).send().await.ok()["default_version"],
+        "3"
+    );
+}
+
+#[tokio::test]
+async fn a_skill_emptied_in_the_beta_is_hidden_elsewhere() {
+    let server = Server::new().await;
+    let id = server.skill("pdf-forms").await;
+    let path = format!("/v1/skills/{id}");
+    let kept = server.delete(As::Beta, &path).send().await;
+    assert_eq!(kept.status, StatusCode::BAD_REQUEST);
+    assert_eq!(kept.code(), "skill-has-versions");
+    server
+        .delete(As::Beta, &format!("{path}/versions/latest"))
+        .send()
+        .await
+        .ok();
+
+    let empty = server.get(As::Beta, &path).send().await.ok();
+    assert_eq!(empty["latest_version"], json!(null));
+    for dialect in [As::Ga, As::G3, As::OpenAi] {
+        let answer = server.get(dialect, &path).send().await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{dialect:?}");
+        assert_eq!(answer.code(), "skill-without-version");
+        let list = server.get(dialect, "/v1/skills").send().await.ok();
+        assert_eq!(list["data"], json!([]), "{dialect:?}");
+    }
+    server.delete(As::Beta, &path).send().await.ok();
+}
+
+#[tokio::test]
+async fn general_availability_keeps_the_last_version_and_cascades() {
+    let server = Server::new().await;
+    let id = server.skill("pdf-forms").await;
+    let path = format!("/v1/skills/{id}");
+    let kept = server
+        .delete(As::Ga, &format!("{path}/versions/latest"))
+        .send()
+        .await;
+    assert_eq!(
+        (kept.status, kept.code().as_str()),
+        (StatusCode::BAD_REQUEST, "skill-last-version")
+    );
+    server.delete(As::Ga, &path).send().await.ok();
+    let gone = server.get(As::Ga, &path).send().await;
+    assert_eq!(gone.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn the_last_version_takes_the_skill_with_it_in_openais_dialect() {
+    let server = Server::new().await;
+    let id = server.skill("pdf-forms").await;
+    server
+        .delete(As::OpenAi, &format!("/v1/skills/{id}/versions/1"))
+        .send()
+        .await
+        .ok();
+    let gone = server
+        .get(As::OpenAi, &format!("/v1/skills/{id}"))
+        .send()
+        .await;
+    assert_eq!(gone.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn ids_written_as_litellm_writes_them_mean_ours() {
+    let server = Server::new().await;
+    let id = server.skill("pdf-forms").await;
+    for dialect in ALL {
+        for written in [format!("litellm_{id}"), format!("litellm:{id}")] {
+            let answer = server
+                .get(dialect, &format!("/v1/skills/{written}"))
+                .send()
+                .await;
+            assert_eq!(answer.ok()["id"], id.as_str());
+        }
+    }
+}
+
+#[tokio::test]
+async fn titles_are_unique_in_the_beta_only() {
+    let server = Server::new().await;
+    let form = |title| Form::skill(&SkillFixture::new("pdf-forms")).text(title, "Same");
+    server
+        .post(As::Beta, "/v1/skills")
+        .form(&form("display_title"))
+        .await
+        .ok();
+    let taken = server
+        .post(As::Beta, "/v1/skills")
+        .form(&form("display_title"))
+        .await;
+    assert_eq!(taken.status, StatusCode::BAD_REQUEST);
+    let message = taken.json()["error"]["message"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(
+        message.starts_with("Skill cannot reuse an existing display_title"),
+        "{message}"
+    );
+    server
+        .post(As::Ga, "/v1/skills")
+        .form(&form("display_name"))
+        .await
+        .ok();
+}

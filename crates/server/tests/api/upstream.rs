@@ -1,0 +1,226 @@
+//! Requests for Anthropic's own skills, against a stand-in for Anthropic.
+
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::{Method, StatusCode};
+use axum::response::IntoResponse;
+use prowess_server::{AnthropicAccount, Secret, Settings, SkillsAt};
+use prowess_store::Scope;
+use prowess_testkit::SkillFixture;
+use serde_json::json;
+
+use crate::client::{As, Form, Server};
+
+/// What the stand-in was asked.
+#[derive(Debug, Clone)]
+struct Asked {
+    line: String,
+    headers: axum::http::HeaderMap,
+    body: String,
+}
+
+type Log = Arc<Mutex<Vec<Asked>>>;
+
+/// A server that answers everything with the same object, on a port of its own.
+async fn anthropic() -> (String, Log) {
+    let log = Log::default();
+    let seen = log.clone();
+    let answer = move |request: Request| async move {
+        let (parts, body) = request.into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+        seen.lock().unwrap().push(Asked {
+            line: format!("{} {}", parts.method, parts.uri),
+            headers: parts.headers,
+            body: String::from_utf8_lossy(&body).into_owned(),
+        });
+        let headers = [
+            ("request-id", "req_of_anthropic"),
+            ("x-internal", "not for clients"),
+        ];
+        (
+            StatusCode::OK,
+            headers,
+            axum::Json(json!({ "id": "skill_at_anthropic" })),
+        )
+            .into_response()
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = Router::new().fallback(answer);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (format!("http://{address}"), log)
+}
+
+async fn server(skills_at: SkillsAt) -> (Server, Log) {
+    let (base_url, log) = anthropic().await;
+    let settings = Settings {
+        anthropic: Some(AnthropicAccount {
+            base_url,
+            api_key: Secret::new("the-key-at-anthropic"),
+        }),
+        skills_at,
+        ..Settings::default()
+    };
+    (Server::with(settings).await, log)
+}
+
+#[tokio::test]
+async fn requests_for_anthropic_go_there_with_its_key_and_come_back_as_they_are() {
+    let (server, log) = server(SkillsAt::Store).await;
+    for (method, path, sent) in [
+        (
+            Method::GET,
+            "/v1/skills?limit=2&custom_llm_provider=anthropic",
+            "GET /v1/skills?limit=2",
+        ),
+        (
+            Method::GET,
+            "/v1/skills/skill_1?custom_llm_provider=anthropic",
+            "GET /v1/skills/skill_1",
+        ),
+        (
+            Method::DELETE,
+            "/v1/skills/skill_1?custom_llm_provider=anthropic",
+            "DELETE /v1/skills/skill_1",
+        ),
+        (
+            Method::GET,
+            "/anthropic/v1/skills/skill_1/versions?custom_llm_provider=anthropic",
+            "GET /v1/skills/skill_1/versions",
+        ),
+        (
+            Method::GET,
+            "/v1/skills/skill_1/versions/1/content?custom_llm_provider=anthropic",
+            "GET /v1/skills/skill_1/versions/1/content",
+        ),
+    ] {
+        let answer = server
+            .request(As::Beta, method, path)
+            .key("clients-own")
+            .send()
+            .await;
+        assert_eq!(answer.ok()["id"], "skill_at_anthropic");
+        assert_eq!(answer.header("request-id"), Some("req_of_anthropic"));
+        assert_eq!(answer.header("x-internal"), None);
+        let asked = log.lock().unwrap().pop().unwrap();
+        assert_eq!(asked.line, sent);
+        assert_eq!(asked.headers["x-api-key"], "the-key-at-anthropic");
+        assert_eq!(asked.headers["anthropic-version"], "2023-06-01");
+        assert!(
+            asked.headers["anthropic-beta"]
+                .to_str()
+                .unwrap()
+                .contains("skills-2025-10-02")
+        );
+    }
+    let by_header = server
+        .get(As::OpenAi, "/v1/skills")
+        .header("custom-llm-provider", "anthropic");
+    assert_eq!(by_header.send().await.ok()["id"], "skill_at_anthropic");
+    let asked = log.lock().unwrap().pop().unwrap();
+    assert_eq!(
+        asked.headers["anthropic-version"], "2023-06-01",
+        "a version is always sent"
+    );
+    assert!(!asked.headers.contains_key("authorization"));
+}
+
+#[tokio::test]
+async fn an_upload_goes_there_whether_query_or_form_says_so() {
+    let (server, log) = server(SkillsAt::Store).await;
+    let form = Form::skill(&SkillFixture::new("pdf-forms")).text("display_title", "Forms");
+    let by_query = server.post(As::Beta, "/v1/skills?custom_llm_provider=anthropic");
+    by_query.form(&form).await.ok();
+    let by_form = form.clone().text("custom_llm_provider", "anthropic");
+    server
+        .post(As::Beta, "/v1/skills")
+        .form(&by_form)
+        .await
+        .ok();
+    server
+        .post(As::Beta, "/v1/skills/skill_1/versions")
+        .form(&by_form)
+        .await
+        .ok();
+    let log = log.lock().unwrap();
+    let lines: Vec<_> = log.iter().map(|asked| asked.line.as_str()).collect();
+    assert_eq!(
+        lines,
+        [
+            "POST /v1/skills",
+            "POST /v1/skills",
+            "POST /v1/skills/skill_1/versions"
+        ]
+    );
+    for asked in log.iter() {
+        assert!(asked.body.contains("pdf-forms/SKILL.md"), "{}", asked.body);
+        assert!(asked.body.contains("name=\"files[]\"") && asked.body.contains("display_title"));
+        assert!(!asked.body.contains("custom_llm_provider"));
+    }
+    drop(log);
+    assert_eq!(
+        server.get(As::Ga, "/v1/skills").send().await.ok()["data"],
+        json!([])
+    );
+}
+
+#[tokio::test]
+async fn the_default_may_be_anthropic_and_a_request_may_say_otherwise() {
+    let (server, log) = server(SkillsAt::Anthropic).await;
+    assert_eq!(
+        server.get(As::Ga, "/v1/skills").send().await.ok()["id"],
+        "skill_at_anthropic"
+    );
+    let form = Form::skill(&SkillFixture::new("pdf-forms"));
+    server.post(As::Ga, "/v1/skills").form(&form).await.ok();
+    assert_eq!(log.lock().unwrap().len(), 2);
+    let here = server
+        .get(As::Ga, "/v1/skills?custom_llm_provider=litellm_proxy")
+        .send()
+        .await;
+    assert_eq!(here.ok()["data"], json!([]));
+    let form = form.text("custom_llm_provider", "litellm_proxy");
+    let made = server.post(As::Ga, "/v1/skills").form(&form).await.ok();
+    assert_eq!(made["type"], "skill");
+    assert_eq!(log.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_there_is_told() {
+    let (server, log) = server(SkillsAt::Store).await;
+    let key = server.key("acme", &[Scope::Admin]).await;
+    let foreign = server
+        .get(As::Ga, "/v1/skills?custom_llm_provider=anthropic")
+        .key(&key)
+        .send()
+        .await;
+    assert_eq!(
+        (foreign.status, foreign.code().as_str()),
+        (StatusCode::FORBIDDEN, "skill-provider-tenant")
+    );
+    let unknown = server
+        .get(As::Ga, "/v1/skills?custom_llm_provider=acme")
+        .send()
+        .await;
+    assert_eq!(unknown.code(), "skill-provider-unknown");
+    for path in [
+        "/v1/skills/..",
+        "/v1/skills/%2e%2e/versions",
+        "/v1/skills/a%2F..%2F..%2Fmessages",
+    ] {
+        let sly = server
+            .get(As::Ga, &format!("{path}?custom_llm_provider=anthropic"))
+            .send()
+            .await;
+        assert_eq!(sly.status, StatusCode::NOT_FOUND, "{path}");
+    }
+    assert!(log.lock().unwrap().is_empty());
+    let unconfigured = Server::new().await;
+    let answer = unconfigured
+        .get(As::Ga, "/v1/skills?custom_llm_provider=anthropic")
+        .send()
+        .await;
+    assert_eq!(answer.code(), "skill-provider-unconfigured");
+}
