@@ -259,6 +259,8 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     while let Ok((stream, _)) = listener.accept().await {
         shared.connections.send_modify(|count| *count += 1);
         let connection = *shared.connections.borrow();
+        // Small writes must not wait for each other.
+        stream.set_nodelay(true).unwrap();
         tokio::spawn(converse(stream, connection, Arc::clone(&shared)));
     }
 }
