@@ -8,8 +8,31 @@ use crate::run::{command, root, run, succeeds, target};
 
 /// Installs everything. Quick when it is there already.
 pub(crate) fn all() -> anyhow::Result<()> {
-    python()?;
-    Ok(())
+    system()?;
+    python()
+}
+
+/// Programs that tests start: a database server, and an interpreter that the
+/// sandbox can see, which a Python in somebody's home is not.
+fn system() -> anyhow::Result<()> {
+    let mut missing = Vec::new();
+    if !has_postgres() {
+        missing.push("postgresql");
+    }
+    if !Path::new("/usr/bin/python3").exists() {
+        missing.push("python3");
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    system_packages(&missing)
+}
+
+fn has_postgres() -> bool {
+    let below = |folder: &str| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let packaged =
+        below("/usr/lib/postgresql").any(|version| version.path().join("bin/initdb").exists());
+    packaged || succeeds(&mut command("initdb", &["--version"]))
 }
 
 /// A Python environment with the packages of `tests/requirements.txt`, among

@@ -15,8 +15,33 @@ use serde_json::Value;
 /// Each crate and the crates of this workspace it may use, tests aside.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-skill", &[]),
+    ("prowess-wire", &[]),
+    ("prowess-launcher", &[]),
     ("prowess-source", &["prowess-skill"]),
-    ("prowess", &["prowess-skill", "prowess-source"]),
+    ("prowess-store", &["prowess-skill"]),
+    ("prowess-provider", &["prowess-wire"]),
+    ("prowess-sandbox", &["prowess-launcher", "prowess-skill"]),
+    (
+        "prowess-server",
+        &[
+            "prowess-provider",
+            "prowess-skill",
+            "prowess-store",
+            "prowess-wire",
+        ],
+    ),
+    (
+        "prowess",
+        &[
+            "prowess-launcher",
+            "prowess-provider",
+            "prowess-sandbox",
+            "prowess-server",
+            "prowess-skill",
+            "prowess-source",
+            "prowess-store",
+        ],
+    ),
     ("prowess-testkit", &[]),
     ("prowess-bench", &["prowess-skill"]),
     ("xtask", &[]),
@@ -35,7 +60,7 @@ const IMPURE: &[&str] = &[
     "tokio",
     "ureq",
 ];
-const PURE: &[&str] = &["prowess-skill"];
+const PURE: &[&str] = &["prowess-skill", "prowess-wire"];
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))

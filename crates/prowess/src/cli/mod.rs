@@ -6,6 +6,7 @@
 
 mod client;
 mod completions;
+mod demo;
 mod doctor;
 mod keys;
 mod logging;
@@ -62,6 +63,8 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROWESS_COM
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show what Prowess does, on an example skill
+    Demo(demo::Args),
     /// Make, check, show, pack, scan and share skills
     #[command(subcommand)]
     Skill(skill::Command),
@@ -130,6 +133,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     let exit = match command {
         // A sandboxed command's own exit code is passed on.
         Command::Sandbox(command) => return sandbox::run(command),
+        Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Skill(command) => skill::run(command),
         Command::Serve(args) => serve::run(&args),

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use prowess_sandbox::{
     Chunk, Command, DomainRule, Execution, Grade, Network, NewSession, Outcome, Policy, Report,
-    Sandbox, SkillFile, SkillFiles, Stream,
+    Sandbox, SkillFiles, Stream,
 };
-use prowess_skill::{Limits, Manifest, Profile};
+use prowess_skill::{Limits, Profile};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::{block_on, open};
+use super::{block_on, open, skill_files};
 use crate::cli::output;
 use crate::cli::skill::inputs;
 
@@ -146,29 +146,15 @@ fn policy(args: &Args) -> Policy {
     policy
 }
 
-/// A skill as the sandbox takes it: whole, under its digest.
 fn skill(path: &Path) -> anyhow::Result<SkillFiles> {
-    let origin = inputs::open_one(path)?;
-    let limits = Limits::default();
-    let loaded = origin.load(&limits, Profile::Lenient)?;
+    let loaded = inputs::open_one(path)?.load(&Limits::default(), Profile::Lenient)?;
     let Some(skill) = loaded.skill else {
         anyhow::bail!(
             "{}: not a skill; see `prowess skill validate`",
             path.display()
         );
     };
-    let (bundle, _) = origin.read(&limits)?;
-    let files = bundle.files().map(|(path, file)| SkillFile {
-        path: path.to_string(),
-        bytes: file.data.to_vec(),
-        executable: file.executable,
-    });
-    let digest = Manifest::of(&bundle).digest().hex().to_string();
-    Ok(SkillFiles {
-        name: skill.name,
-        digest,
-        files: files.collect(),
-    })
+    Ok(skill_files(&skill))
 }
 
 /// Passes output on as it comes, until the command has ended.

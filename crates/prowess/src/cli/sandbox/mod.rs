@@ -7,7 +7,8 @@ mod rm;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use prowess_sandbox::{Sandbox, Settings};
+use prowess_sandbox::{Sandbox, Settings, SkillFile, SkillFiles};
+use prowess_skill::Skill;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -44,6 +45,20 @@ fn default_data_dir() -> anyhow::Result<PathBuf> {
     let shared = given("XDG_DATA_HOME").or_else(|| Some(given("HOME")?.join(".local/share")));
     let shared = shared.ok_or_else(|| anyhow::anyhow!("no HOME; name a folder with --data-dir"))?;
     Ok(shared.join("prowess"))
+}
+
+/// A skill as the sandbox takes it: whole, under its digest.
+pub(super) fn skill_files(skill: &Skill) -> SkillFiles {
+    let files = skill.bundle.files().map(|(path, file)| SkillFile {
+        path: path.to_string(),
+        bytes: file.data.to_vec(),
+        executable: file.executable,
+    });
+    SkillFiles {
+        name: skill.name.clone(),
+        digest: skill.manifest.digest().hex(),
+        files: files.collect(),
+    }
 }
 
 /// Runs a future to its end on this thread.
