@@ -48,6 +48,8 @@ pub(crate) struct Ended {
     pub(crate) elapsed: Duration,
     /// The folder with what was written to `/mnt/data`.
     pub(crate) written: OwnedFd,
+    /// The namespace that holds the sandbox's mounts, to be let go of in passing.
+    pub(crate) mounts: OwnedFd,
 }
 
 /// A sandbox with something in it. Dropped before its end, it kills.
@@ -85,7 +87,7 @@ pub(crate) async fn run(
     channel::send(running.channel.get_ref(), go, &stdio).map_err(|_| Error::LauncherGone)?;
     drop((stdin, stdout, stderr));
 
-    let (written, listener) = running.started().await?;
+    let (written, mounts, listener) = running.started().await?;
     // Dropped with this run, and all its connections with it.
     let _serving = match (proxy, listener) {
         (Some(proxy), Some(listener)) => Some(serve(Arc::clone(proxy), listener)?),
@@ -130,6 +132,7 @@ pub(crate) async fn run(
         stderr: stderr?,
         elapsed: started.elapsed(),
         written,
+        mounts,
     })
 }
 
@@ -143,12 +146,13 @@ impl Running {
     }
 
     /// Waits until the command runs.
-    async fn started(&self) -> Result<(OwnedFd, Option<OwnedFd>), Error> {
+    async fn started(&self) -> Result<(OwnedFd, OwnedFd, Option<OwnedFd>), Error> {
         match self.hear().await? {
             Some((InitReply::Started { .. }, fds)) => {
                 let mut fds = fds.into_iter();
                 let written = fds.next().ok_or(Error::LauncherGone)?;
-                Ok((written, fds.next()))
+                let mounts = fds.next().ok_or(Error::LauncherGone)?;
+                Ok((written, mounts, fds.next()))
             }
             Some((InitReply::Failed(failure), _)) => Err(failure.into()),
             Some((InitReply::Ended { .. }, _)) | None => Err(Error::LauncherGone),
