@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use prowess_sandbox::{
-    Chunk, Command, DomainRule, Execution, Grade, Network, NewSession, Outcome, Policy, Report, Sandbox,
-    SkillFile, SkillFiles, Stream,
+    Chunk, Command, DomainRule, Execution, Grade, Network, NewSession, Outcome, Policy, Report,
+    Sandbox, SkillFile, SkillFiles, Stream,
 };
 use prowess_skill::{Limits, Manifest, Profile};
 use serde::Serialize;
@@ -89,7 +89,18 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     let sandbox = open(args.data_dir.as_deref(), args.reduced).await?;
     let session = match args.session.as_deref() {
         Some(id) if id != "new" => id.to_owned(),
-        _ => sandbox.create(OWNER, NewSession { policy: policy(&args), skills, ..NewSession::default() }).await?,
+        _ => {
+            sandbox
+                .create(
+                    OWNER,
+                    NewSession {
+                        policy: policy(&args),
+                        skills,
+                        ..NewSession::default()
+                    },
+                )
+                .await?
+        }
     };
     let (sender, receiver) = mpsc::unbounded_channel();
     let execution = Execution {
