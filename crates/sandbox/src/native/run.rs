@@ -26,6 +26,16 @@ use tokio::task::JoinSet;
 /// Size of one read from a stream.
 const PIECE: usize = 64 << 10;
 
+/// How long our own part may take: building a sandbox, and burying one that was killed.
+/// Only a kernel that is stuck takes as long; the run then fails, and its slot goes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn within<F: Future>(patience: Duration, work: F) -> Result<F::Output, Error> {
+    tokio::time::timeout(patience, work)
+        .await
+        .map_err(|_| Error::LauncherGone)
+}
+
 /// Who ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
@@ -87,7 +97,7 @@ pub(crate) async fn run(
     channel::send(running.channel.get_ref(), go, &stdio).map_err(|_| Error::LauncherGone)?;
     drop((stdin, stdout, stderr));
 
-    let (written, mounts, listener) = running.started().await?;
+    let (written, mounts, listener) = within(PATIENCE, running.started()).await??;
     // Dropped with this run, and all its connections with it.
     let _serving = match (proxy, listener) {
         (Some(proxy), Some(listener)) => Some(serve(Arc::clone(proxy), listener)?),
@@ -120,7 +130,7 @@ pub(crate) async fn run(
         Err(done) => (None, done),
         Ok(cause) => {
             kill(&running.pidfd);
-            (Some(cause), everything.await)
+            (Some(cause), within(PATIENCE, everything).await?)
         }
     };
     let ending = cause
