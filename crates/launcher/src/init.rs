@@ -70,15 +70,16 @@ fn live(
     let written = mount_data(&go.data)?;
     mount_extras(&go.mounts)?;
     mounts::detach("/.state").at(Step::Mounts, "/.state")?;
+    let mounts = fs::File::open("/proc/self/ns/mnt").at(Step::Mounts, "/proc/self/ns/mnt")?;
     let proxy = if go.proxy { Some(listen()?) } else { None };
     worker::confine(filter)?;
     let started = InitReply::Started {
         landlock_abi: sys::landlock_abi(),
     };
-    let mut fds = vec![written.as_fd()];
+    let mut fds = vec![written.as_fd(), mounts.as_fd()];
     fds.extend(proxy.as_ref().map(|proxy| proxy.as_fd()));
     channel::send(channel, &started, &fds).at(Step::Message, "started")?;
-    drop((written, proxy));
+    drop((written, mounts, proxy));
     let pid = match (warm, &go.program) {
         (Some(warm), Some(_)) => warm.go(&go, &stdio)?,
         (warm, _) => {

@@ -129,8 +129,9 @@ pub enum BrokerReply {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum InitReply {
     /// Everything is in place and the command runs. Carries the folder that takes
-    /// what is written to [`DATA_DIR`], and the proxy's listening socket if there is to
-    /// be one.
+    /// what is written to [`DATA_DIR`], the mount namespace, and the proxy's listening
+    /// socket if there is to be one. As long as the server holds the namespace, taking
+    /// it down does not hold up the end of the sandbox.
     Started {
         /// The Landlock version in force.
         landlock_abi: i32,

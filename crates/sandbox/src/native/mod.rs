@@ -136,6 +136,8 @@ impl Native {
         // Only now, for what was written counts as the slot's memory until it is let go.
         drop(ended.written);
         self.idle().push(slot);
+        let mounts = ended.mounts;
+        tokio::task::spawn_blocking(move || drop(mounts));
         let (stdout, stderr) = (ended.stdout.finish(), ended.stderr.finish());
         let elapsed = ended.elapsed;
         Ok(Report {

@@ -26,6 +26,16 @@ use tokio::task::JoinSet;
 /// Size of one read from a stream.
 const PIECE: usize = 64 << 10;
 
+/// How long our own part may take: building a sandbox, and burying one that was killed.
+/// Only a kernel that is stuck takes as long; the run then fails, and its slot goes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn within<F: Future>(patience: Duration, work: F) -> Result<F::Output, Error> {
+    tokio::time::timeout(patience, work)
+        .await
+        .map_err(|_| Error::LauncherGone)
+}
+
 /// Who ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
@@ -48,6 +58,8 @@ pub(crate) struct Ended {
     pub(crate) elapsed: Duration,
     /// The folder with what was written to `/mnt/data`.
     pub(crate) written: OwnedFd,
+    /// The namespace that holds the sandbox's mounts, to be let go of in passing.
+    pub(crate) mounts: OwnedFd,
 }
 
 /// A sandbox with something in it. Dropped before its end, it kills.
@@ -85,7 +97,7 @@ pub(crate) async fn run(
     channel::send(running.channel.get_ref(), go, &stdio).map_err(|_| Error::LauncherGone)?;
     drop((stdin, stdout, stderr));
 
-    let (written, listener) = running.started().await?;
+    let (written, mounts, listener) = within(PATIENCE, running.started()).await??;
     // Dropped with this run, and all its connections with it.
     let _serving = match (proxy, listener) {
         (Some(proxy), Some(listener)) => Some(serve(Arc::clone(proxy), listener)?),
@@ -118,7 +130,7 @@ pub(crate) async fn run(
         Err(done) => (None, done),
         Ok(cause) => {
             kill(&running.pidfd);
-            (Some(cause), everything.await)
+            (Some(cause), within(PATIENCE, everything).await?)
         }
     };
     let ending = cause
@@ -130,6 +142,7 @@ pub(crate) async fn run(
         stderr: stderr?,
         elapsed: started.elapsed(),
         written,
+        mounts,
     })
 }
 
@@ -143,12 +156,13 @@ impl Running {
     }
 
     /// Waits until the command runs.
-    async fn started(&self) -> Result<(OwnedFd, Option<OwnedFd>), Error> {
+    async fn started(&self) -> Result<(OwnedFd, OwnedFd, Option<OwnedFd>), Error> {
         match self.hear().await? {
             Some((InitReply::Started { .. }, fds)) => {
                 let mut fds = fds.into_iter();
                 let written = fds.next().ok_or(Error::LauncherGone)?;
-                Ok((written, fds.next()))
+                let mounts = fds.next().ok_or(Error::LauncherGone)?;
+                Ok((written, mounts, fds.next()))
             }
             Some((InitReply::Failed(failure), _)) => Err(failure.into()),
             Some((InitReply::Ended { .. }, _)) | None => Err(Error::LauncherGone),

@@ -73,7 +73,7 @@ async fn a_spare_one_serves_the_first_command_of_a_new_session_and_no_other() {
         .create(OWNER, NewSession::default())
         .await
         .unwrap();
-    let command = Command::Python("import sys; print('json' in sys.modules)".into());
+    let command = Command::Python("import sys; print('csv' in sys.modules)".into());
     let execution = Execution {
         command,
         ..Execution::default()
