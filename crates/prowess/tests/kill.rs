@@ -49,9 +49,14 @@ impl Client {
     }
 
     async fn upload(&self, path: &str, bundle: &Bundle) -> Option<Value> {
-        let zip = bundle.to_zip(&Layout::wrapped("survivor").unwrap()).unwrap();
+        let zip = bundle
+            .to_zip(&Layout::wrapped("survivor").unwrap())
+            .unwrap();
         let form = Form::new().part("files", Part::bytes(zip).file_name("survivor.zip"));
-        let request = self.http.post(format!("{}{path}", self.base)).bearer_auth(MASTER);
+        let request = self
+            .http
+            .post(format!("{}{path}", self.base))
+            .bearer_auth(MASTER);
         let response = request.multipart(form).send().await.ok()?;
         // Only an answer that came whole is an acknowledgement.
         response.status().is_success().then_some(())?;
@@ -59,7 +64,10 @@ impl Client {
     }
 
     async fn get(&self, path: &str) -> reqwest::Response {
-        let request = self.http.get(format!("{}{path}", self.base)).bearer_auth(MASTER);
+        let request = self
+            .http
+            .get(format!("{}{path}", self.base))
+            .bearer_auth(MASTER);
         request.send().await.unwrap().error_for_status().unwrap()
     }
 }
@@ -87,7 +95,8 @@ async fn upload_until_killed(
                 let Some(version) = client.upload(&path, &bundle(number)).await else {
                     return;
                 };
-                tell.send((version["version"].as_str().unwrap().to_owned(), number)).unwrap();
+                tell.send((version["version"].as_str().unwrap().to_owned(), number))
+                    .unwrap();
             }
         });
     }
@@ -107,31 +116,44 @@ async fn check(server: &Server, skill: &str, acknowledged: &BTreeMap<String, usi
     let client = Client::new(server);
     let path = format!("/skills/{skill}/versions?limit=1000&order=asc");
     let list: Value = client.get(&path).await.json().await.unwrap();
-    let listed: Vec<&str> =
-        list["data"].as_array().unwrap().iter().map(|v| v["version"].as_str().unwrap()).collect();
+    let listed: Vec<&str> = list["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v["version"].as_str().unwrap())
+        .collect();
     for version in acknowledged.keys() {
-        assert!(listed.contains(&version.as_str()), "version {version} was acknowledged and is lost");
+        assert!(
+            listed.contains(&version.as_str()),
+            "version {version} was acknowledged and is lost"
+        );
     }
     for version in listed {
         let path = format!("/skills/{skill}/versions/{version}");
         let digest = client.get(&path).await.headers()["prowess-digest"].clone();
-        let zip = client.get(&format!("{path}/content")).await.bytes().await.unwrap();
+        let zip = client
+            .get(&format!("{path}/content"))
+            .await
+            .bytes()
+            .await
+            .unwrap();
         let found = Bundle::from_zip(&zip, &Limits::default()).unwrap();
         assert_eq!(digest, Manifest::of(&found).digest().to_string().as_str());
         if let Some(number) = acknowledged.get(version) {
-            assert_eq!(found, bundle(*number), "version {version}");
+            let sent = Manifest::of(&bundle(*number));
+            assert_eq!(Manifest::of(&found), sent, "version {version}");
         }
     }
 }
 
 async fn survive(variables: &[(&str, &str)]) {
     let mut server = Server::start(variables);
-    let made = Client::new(&server).upload("/skills", &bundle(0)).await.unwrap();
-    let skill = made["id"].as_str().unwrap().to_owned();
     for round in 0..ROUNDS {
+        let first = round * UPLOADS;
+        let made = Client::new(&server).upload("/skills", &bundle(first)).await;
+        let skill = made.unwrap()["id"].as_str().unwrap().to_owned();
         // Earlier and later in the run of uploads.
-        let kill_after = 3 + round;
-        let first = 1 + round * UPLOADS;
+        let kill_after = 5 + 15 * round;
         let acknowledged = upload_until_killed(&mut server, &skill, first, kill_after).await;
         assert!(acknowledged.len() >= kill_after);
         server.kill_and_restart(variables);

@@ -54,22 +54,35 @@ fn run(mut command: Command, server: &Server, what: &str) {
     );
 }
 
+/// All at once: each client has names of its own.
 fn all_clients(server: &Server) {
-    for (client, script) in PYTHON {
-        let mut python = Command::new(installed(client).join("bin/python"));
-        python.arg("-B").arg(scripts().join(script));
-        run(python, server, &format!("{client} {script}"));
-    }
-    let modules = installed("node");
-    for script in NODE {
-        // Scripts find their packages beside themselves.
-        for file in [script, "life.mjs"] {
-            std::fs::copy(scripts().join(file), modules.join(file)).unwrap();
+    std::thread::scope(|scope| {
+        for (client, script) in PYTHON {
+            scope.spawn(move || {
+                let mut python = Command::new(installed(client).join("bin/python"));
+                python.arg("-B").arg(scripts().join(script));
+                run(python, server, &format!("{client} {script}"));
+            });
         }
-        let mut node = Command::new("node");
-        node.arg(modules.join(script));
-        run(node, server, script);
+        for script in NODE {
+            scope.spawn(move || {
+                let mut node = Command::new("node");
+                node.arg(beside_packages(script));
+                run(node, server, script);
+            });
+        }
+    });
+}
+
+/// A script finds its packages only beside itself.
+fn beside_packages(script: &str) -> PathBuf {
+    let place = installed("node");
+    for file in [script, "life.mjs"] {
+        let copy = tempfile::NamedTempFile::new_in(&place).unwrap();
+        std::fs::copy(scripts().join(file), copy.path()).unwrap();
+        copy.persist(place.join(file)).unwrap();
     }
+    place.join(script)
 }
 
 #[test]

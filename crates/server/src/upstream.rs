@@ -241,7 +241,11 @@ pub(crate) fn path(path: &str) -> Result<String, ApiError> {
         return Ok(format!("/v1/skills{below}"));
     }
     let message = format!("skill not found: {}", path.escape_debug());
-    Err(ApiError::new(StatusCode::NOT_FOUND, "skill-not-found", message))
+    Err(ApiError::new(
+        StatusCode::NOT_FOUND,
+        "skill-not-found",
+        message,
+    ))
 }
 
 async fn answer(request: reqwest::RequestBuilder) -> Result<Response, ApiError> {

@@ -75,7 +75,9 @@ pub(crate) fn prowess(folder: &Path) -> Command {
     }) {
         command.env_remove(name);
     }
-    command.current_dir(folder).env("PROWESS_DATA_DIR", folder.join("data"));
+    command
+        .current_dir(folder)
+        .env("PROWESS_DATA_DIR", folder.join("data"));
     command
 }
 
