@@ -11,7 +11,7 @@ assert skill.display_title == f"Test {RUN}" and skill.source == "custom" and ski
 assert skill.latest_version.isdigit() and len(skill.latest_version) == 16
 raises(anthropic.BadRequestError, lambda: skills.create(display_title=f"Test {RUN}", files=files()), "skill", "display_title")
 
-assert skills.retrieve(skill.id) == skill
+assert skills.retrieve(skill.id).to_dict() == skill.to_dict()
 assert skill.id in [one.id for one in skills.list(limit=1, source="custom")]
 
 version = skills.versions.create(skill.id, files=[zipped("Better.")])

@@ -33,6 +33,14 @@ def zipped(body="Do it."):
     return (f"{NAME}.zip", data.getvalue(), "application/zip")
 
 
+def opened(file):
+    """A file as `open` gives it."""
+    name, data, _ = file
+    handle = io.BytesIO(data)
+    handle.name = name
+    return handle
+
+
 def names_in(archive):
     with zipfile.ZipFile(io.BytesIO(archive)) as archive:
         return sorted(archive.namelist())

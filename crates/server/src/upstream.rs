@@ -229,21 +229,23 @@ fn is_form(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("multipart/form-data"))
 }
 
-/// A path below `/v1/skills`, without our mounts. Its parts are ids and fixed words
-/// only: nothing in it may lead elsewhere in Anthropic's API.
+/// The path at Anthropic of one of our routes, which is given without its mount. Its
+/// parts are ids and fixed words only: nothing in it may lead elsewhere in the API.
 pub(crate) fn path(path: &str) -> Result<String, ApiError> {
-    let start = path.rfind("/v1/skills").and_then(|at| path.get(at..));
     let plain = |part: &str| {
         let letter = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b':');
         !part.is_empty() && part.bytes().all(letter)
     };
-    start
-        .filter(|path| path.split('/').skip(1).all(plain))
-        .map(str::to_owned)
-        .ok_or_else(|| {
-            let message = format!("skill not found: {}", path.escape_debug());
-            ApiError::new(StatusCode::NOT_FOUND, "skill-not-found", message)
-        })
+    let below = path.strip_prefix("/skills").unwrap_or("//");
+    if below.split('/').skip(1).all(plain) {
+        return Ok(format!("/v1/skills{below}"));
+    }
+    let message = format!("skill not found: {}", path.escape_debug());
+    Err(ApiError::new(
+        StatusCode::NOT_FOUND,
+        "skill-not-found",
+        message,
+    ))
 }
 
 async fn answer(request: reqwest::RequestBuilder) -> Result<Response, ApiError> {
@@ -268,18 +270,16 @@ mod tests {
 
     #[test]
     fn only_paths_of_skills_are_sent_on() {
-        assert_eq!(
-            path("/openai/v1/skills/skill_1/versions").unwrap(),
-            "/v1/skills/skill_1/versions"
-        );
-        assert_eq!(path("/v1/v1/skills").unwrap(), "/v1/skills");
+        assert_eq!(path("/skills").unwrap(), "/v1/skills");
+        let versions = "/skills/skill_1/versions";
+        assert_eq!(path(versions).unwrap(), format!("/v1{versions}"));
         for hostile in [
-            "/v1/skills/../messages",
-            "/v1/skills/%2e%2e/messages",
-            "/v1/skills/a%2Fb",
-            "/v1/skills/a?b",
-            "/v1/skills//",
-            "/v1/files",
+            "/skills/../messages",
+            "/skills/%2e%2e/messages",
+            "/skills/a%2Fb",
+            "/skills//",
+            "/skills/",
+            "/files",
         ] {
             assert!(path(hostile).is_err(), "{hostile}");
         }

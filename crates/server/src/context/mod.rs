@@ -2,6 +2,7 @@
 //!
 //! Logs hold the route, never the query, a header or a body: those may hold secrets.
 
+mod drain;
 mod metrics;
 
 use std::time::Instant;
@@ -29,6 +30,7 @@ pub(crate) async fn around(mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(dialect);
     let empty = tracing::field::Empty;
     let span = tracing::info_span!("request", id, %method, route, tenant = empty, key = empty);
+    let request = request.map(drain::Drained::wrap);
     let response = next.run(request).instrument(span.clone()).await;
     let mut response = told(response, dialect, &id);
     let taken = started.elapsed();

@@ -5,10 +5,10 @@ pub(crate) mod openai;
 
 use prowess_store::Timestamp;
 
-/// RFC 3339 in UTC, as Anthropic writes times.
+/// RFC 3339 in UTC with six digits of a second, as Anthropic writes times.
 fn rfc3339(time: Timestamp) -> String {
     match jiff::Timestamp::from_microsecond(time.as_micros()) {
-        Ok(time) => time.to_string(),
+        Ok(time) => format!("{time:.6}"),
         // Only a damaged row is out of that range.
         Err(_) => jiff::Timestamp::UNIX_EPOCH.to_string(),
     }
@@ -20,7 +20,8 @@ mod tests {
 
     #[test]
     fn times_are_written_with_their_fractions_in_utc() {
-        let time = Timestamp::from_micros(1_790_000_000_000_001);
-        assert_eq!(rfc3339(time), "2026-09-21T14:13:20.000001Z");
+        let time = |micros| rfc3339(Timestamp::from_micros(micros));
+        assert_eq!(time(1_790_000_000_000_001), "2026-09-21T14:13:20.000001Z");
+        assert_eq!(time(1_790_000_000_000_000), "2026-09-21T14:13:20.000000Z");
     }
 }

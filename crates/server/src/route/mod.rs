@@ -8,6 +8,7 @@ mod models;
 mod skills;
 
 use axum::Router;
+use axum::extract::OriginalUri;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn;
 use axum::routing::get;
@@ -59,7 +60,7 @@ async fn nothing_here(method: Method, uri: Uri) -> ApiError {
     )
 }
 
-async fn wrong_method(method: Method, uri: Uri) -> ApiError {
+async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method-not-allowed",

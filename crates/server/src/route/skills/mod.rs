@@ -14,13 +14,15 @@ mod versions;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 use crate::app::App;
 use crate::upstream;
 
 /// Room for a form's own lines: names, types and boundaries of many small files.
 const FORM_BYTES: u64 = 4 << 20;
+/// A body that says no more than which version is meant.
+const JSON_BYTES: usize = 64 << 10;
 
 pub(super) fn routes(app: &App) -> Router<App> {
     let limits = &app.settings().skill_limits;
@@ -30,8 +32,8 @@ pub(super) fn routes(app: &App) -> Router<App> {
         .route(
             "/skills/{skill}",
             get(get::get)
-                .post(set_default::set_default)
-                .delete(delete::delete),
+                .delete(delete::delete)
+                .merge(post(set_default::set_default).layer(DefaultBodyLimit::max(JSON_BYTES))),
         )
         .route("/skills/{skill}/content", get(content::content))
         .route(

@@ -1,6 +1,6 @@
 //! `POST /v1/skills/{skill}`: which version is meant when none is named.
 
-use axum::extract::State;
+use axum::extract::{FromRequest, Request, State};
 use prowess_store::VersionSelector;
 use serde::Deserialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::extract::{Json, Path};
 use crate::{ids, render};
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Change {
+struct Change {
     default_version: Version,
 }
 
@@ -30,9 +30,10 @@ pub(crate) async fn set_default(
     dialect: Dialect,
     caller: Caller,
     Path(id): Path<String>,
-    Json(change): Json<Change>,
+    request: Request,
 ) -> Result<axum::Json<Value>, ApiError> {
     caller.may(Need::PublishSkills)?;
+    let Json(change): Json<Change> = Json::from_request(request, &app).await?;
     let selector = match change.default_version {
         Version::Text(text) => VersionSelector::parse(&text)?,
         Version::Number(number) => VersionSelector::parse(&number.to_string())?,

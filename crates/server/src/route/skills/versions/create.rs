@@ -26,10 +26,11 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     caller.may(Need::PublishSkills)?;
     let wishes = Wishes::of(&headers)?;
-    let path = upstream::path(request.uri().path())?;
+    let path = request.uri().path().to_owned();
     let _turn = app.uploads().acquire().await;
     let form = SkillForm::from_request(request, &app).await?;
     if told.or_form(&form, &app)? == SkillsAt::Anthropic {
+        let path = upstream::path(&path)?;
         return upstream::create(&app, &caller, &headers, &path, form).await;
     }
     let id = ids::skill(&id);

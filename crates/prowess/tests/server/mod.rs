@@ -1,0 +1,108 @@
+//! The real server, for the length of a test.
+
+#![expect(
+    dead_code,
+    reason = "each test binary uses what it needs of this module"
+)]
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// The key that may do everything.
+pub(crate) const MASTER: &str = "the-master-key-of-these-tests";
+
+/// A running server, killed when this is dropped.
+pub(crate) struct Server {
+    child: Child,
+    url: String,
+    folder: TempDir,
+}
+
+impl Server {
+    /// Starts it on a free port with a new data folder, and with these variables.
+    pub(crate) fn start(variables: &[(&str, &str)]) -> Server {
+        let folder = tempfile::tempdir().unwrap();
+        let (child, url) = spawn(folder.path(), variables);
+        Server { child, url, folder }
+    }
+
+    /// Kills it without a warning, and starts another one over the same data.
+    pub(crate) fn kill_and_restart(&mut self, variables: &[(&str, &str)]) {
+        self.kill();
+        (self.child, self.url) = spawn(self.folder.path(), variables);
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How it ended, once it has.
+    pub(crate) fn wait(&mut self) -> std::process::ExitStatus {
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Our binary, with nothing of the caller's environment that would change it.
+pub(crate) fn prowess(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+    let inherited = std::env::vars_os().map(|(name, _)| name);
+    for name in inherited.filter(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("PROWESS_") || name.starts_with("ANTHROPIC_")
+    }) {
+        command.env_remove(name);
+    }
+    command
+        .current_dir(folder)
+        .env("PROWESS_DATA_DIR", folder.join("data"));
+    command
+}
+
+fn spawn(folder: &Path, variables: &[(&str, &str)]) -> (Child, String) {
+    let mut child = prowess(folder)
+        .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn"])
+        .env("PROWESS_MASTER_KEY", MASTER)
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut told = String::new();
+    let url = loop {
+        let Some(line) = lines.next() else {
+            panic!("the server ended before it listened:\n{told}");
+        };
+        let line = line.unwrap();
+        if let Some(url) = line.strip_prefix("listening on ") {
+            break url.to_owned();
+        }
+        told.push_str(&line);
+    };
+    // Whatever else it says shall not fill the pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    (child, url)
+}
