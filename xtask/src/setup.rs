@@ -6,10 +6,20 @@ use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
 
+/// Versions of the vendors' Python clients that are tried, old and new.
+const SDK_CLIENTS: [&str; 5] = [
+    "anthropic-0.100",
+    "anthropic-1.17",
+    "anthropic-2.8",
+    "openai-2.54",
+    "openai-3.49",
+];
+
 /// Installs everything. Quick when it is there already.
 pub(crate) fn all() -> anyhow::Result<()> {
     system()?;
-    python()
+    python()?;
+    node()
 }
 
 /// Programs that tests start: a database server, and an interpreter that the
@@ -35,23 +45,34 @@ fn has_postgres() -> bool {
     packaged || succeeds(&mut command("initdb", &["--version"]))
 }
 
-/// A Python environment with the packages of `tests/requirements.txt`, among
-/// them the reference validator that ours is compared with.
+/// Python environments: one with the packages of `tests/requirements.txt`, among
+/// them the reference validator, and one for each client in `tests/sdk`, since
+/// several versions of the same client are tried.
 fn python() -> anyhow::Result<()> {
-    let venv = target().join("test-venv");
-    let wanted = root().join("tests/requirements.txt");
-    let stamp = venv.join("requirements.txt");
-    let same = |a: &Path, b: &Path| matches!((std::fs::read(a), std::fs::read(b)), (Ok(a), Ok(b)) if a == b);
-    if same(&wanted, &stamp) {
+    environment(
+        &root().join("tests/requirements.txt"),
+        &target().join("test-venv"),
+    )?;
+    for client in SDK_CLIENTS {
+        let wanted = root().join(format!("tests/sdk/{client}.txt"));
+        environment(&wanted, &target().join("sdk").join(client))?;
+    }
+    Ok(())
+}
+
+/// Makes an environment, unless one with the same packages is there.
+fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
+    let stamp = place.join("requirements.txt");
+    if same(wanted, &stamp) {
         return Ok(());
     }
     let python = find_python()?;
     run(&mut command(
         &python,
-        &["-m", "venv", "--clear", &text(&venv)?],
+        &["-m", "venv", "--clear", &text(place)?],
     ))?;
     run(&mut command(
-        venv.join("bin/python"),
+        place.join("bin/python"),
         &[
             "-m",
             "pip",
@@ -59,11 +80,35 @@ fn python() -> anyhow::Result<()> {
             "--quiet",
             "--disable-pip-version-check",
             "-r",
-            &text(&wanted)?,
+            &text(wanted)?,
         ],
     ))?;
+    std::fs::copy(wanted, &stamp).context("cannot note what was installed")?;
+    Ok(())
+}
+
+/// The JavaScript clients of `tests/sdk/package.json`.
+fn node() -> anyhow::Result<()> {
+    let place = target().join("sdk/node");
+    let stamp = place.join("installed.json");
+    let wanted = root().join("tests/sdk/package-lock.json");
+    if same(&wanted, &stamp) {
+        return Ok(());
+    }
+    if !succeeds(&mut command("npm", &["--version"])) {
+        system_packages(&["nodejs", "npm"])?;
+    }
+    std::fs::create_dir_all(&place)?;
+    for file in ["package.json", "package-lock.json"] {
+        std::fs::copy(root().join("tests/sdk").join(file), place.join(file))?;
+    }
+    run(command("npm", &["ci", "--no-audit", "--no-fund", "--silent"]).current_dir(&place))?;
     std::fs::copy(&wanted, &stamp).context("cannot note what was installed")?;
     Ok(())
+}
+
+fn same(a: &Path, b: &Path) -> bool {
+    matches!((std::fs::read(a), std::fs::read(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 /// A Python that can make environments; installs one where that is allowed.

@@ -71,7 +71,7 @@ fn described(diagnostic: &Diagnostic) -> String {
         Some(place) => format!("{}:{}:{}", diagnostic.file, place.line, place.column),
         None => diagnostic.file.clone(),
     };
-    let fix = diagnostic.fix.as_deref().unwrap_or_default();
+    let fix = diagnostic.fix.unwrap_or_default();
     let text = format!("{place}: {}. {fix}", diagnostic.message);
     text.trim_end().to_owned()
 }
