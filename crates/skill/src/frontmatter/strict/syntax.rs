@@ -1,131 +1,15 @@
-//! The strict reading: the verdict and the words of the reference validator.
+//! Why the parser stopped, in the reference's words.
 //!
-//! The reference reads a small part of YAML (no flow style, anchors, tags or
-//! duplicate keys; tabs only inside text) and reports in the manner of Python's
-//! YAML family: a context, a problem, and a snippet for each. The same parser
-//! serves here; this module adds what the reference refuses and says everything
-//! in its words, so that the two can be compared byte for byte.
-
-use std::ops::Range;
+//! The parser names the kind of fault and its place; the reference adds where the
+//! thing began, and which token or character it met instead.
 
 use granit_parser::ErrorKind;
 
-use super::node::{Kind, Node};
-use super::yaml::{self, FeatureKind, Reading, YamlError};
-use crate::limits::Limits;
+use super::complaint::Complaint;
+use super::flow;
+use super::text::{blanks, column, end_of_line, found, start_of_line};
+use crate::frontmatter::yaml::{Reading, YamlError};
 use crate::python::repr;
-
-/// A YAML text that the reference refuses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
-    /// The reference's words, snippets included.
-    pub(super) message: String,
-    /// The bytes of the YAML text at fault.
-    pub(super) range: Range<usize>,
-}
-
-/// Reads a YAML text as the reference does. `Ok(None)` is an empty document.
-pub(super) fn read(text: &str, limits: &Limits) -> Result<Option<Node>, Refusal> {
-    let reading = yaml::read(text, limits);
-    if let Some(complaint) = complain(text, &reading) {
-        return Err(complaint.refuse(text));
-    }
-    if let Some(root) = &reading.root {
-        check_node(text, root).map_err(|complaint| complaint.refuse(text))?;
-    }
-    Ok(reading.root)
-}
-
-/// The first thing the reference would stumble over while reading, if any.
-fn complain(text: &str, reading: &Reading) -> Option<Complaint> {
-    let stopped = reading
-        .error
-        .as_ref()
-        .map(|error| stop(text, error, reading));
-    let refused = reading.features.iter().find_map(refuse_feature);
-    let tab = stray_tab(text, reading).map(unexpected_character(text));
-    let second = second_document(reading);
-    [refused, tab, second, stopped]
-        .into_iter()
-        .flatten()
-        .min_by_key(|complaint| complaint.met_at)
-}
-
-/// A complaint in two parts, as Python's YAML readers make them.
-#[derive(Debug)]
-struct Complaint {
-    context: Option<&'static str>,
-    /// Where the context began; left out when it is the place of the problem.
-    context_at: Option<usize>,
-    problem: String,
-    problem_at: usize,
-    /// How far a reader had come when it met this: decides which complaint is first.
-    met_at: usize,
-}
-
-impl Complaint {
-    fn new(problem: impl Into<String>, problem_at: usize) -> Complaint {
-        Complaint {
-            context: None,
-            context_at: None,
-            problem: problem.into(),
-            problem_at,
-            met_at: problem_at,
-        }
-    }
-
-    fn during(self, context: &'static str, context_at: impl Into<Option<usize>>) -> Complaint {
-        let context_at = context_at.into().filter(|&at| at != self.problem_at);
-        let met_at = context_at.map_or(self.met_at, |at| at.min(self.met_at));
-        Complaint {
-            context: Some(context),
-            context_at,
-            met_at,
-            ..self
-        }
-    }
-
-    fn met_at(self, met_at: usize) -> Complaint {
-        Complaint { met_at, ..self }
-    }
-
-    fn refuse(self, text: &str) -> Refusal {
-        let mut lines = Vec::new();
-        lines.extend(self.context.map(str::to_owned));
-        lines.extend(self.context_at.map(|at| mark(text, at)));
-        lines.push(self.problem);
-        lines.push(mark(text, self.problem_at));
-        let end = text.get(self.problem_at..).and_then(|t| t.chars().next());
-        Refusal {
-            message: lines.join("\n"),
-            range: self.problem_at..self.problem_at + end.map_or(0, char::len_utf8),
-        }
-    }
-}
-
-fn refuse_feature(feature: &yaml::Feature) -> Option<Complaint> {
-    let Range { start, end } = feature.range;
-    let complaint = match feature.kind {
-        FeatureKind::Flow => flow(start),
-        FeatureKind::Anchor => {
-            let problem = "Found confusing disallowed anchor token \
-                           (surround with ' and ' to make text appear literally)";
-            Complaint::new(problem, end).during("While scanning", start)
-        }
-        FeatureKind::Tag => {
-            let problem = "Found disallowed tag tokens (do not specify types in markup)";
-            Complaint::new(problem, start).during("While scanning", end)
-        }
-        FeatureKind::Alias | FeatureKind::Text => return None,
-    };
-    Some(complaint.met_at(start))
-}
-
-fn flow(at: usize) -> Complaint {
-    let problem = "Found ugly disallowed JSONesque flow mapping \
-                   (surround with ' and ' to make text appear literally)";
-    Complaint::new(problem, at + 1).during("While scanning", at)
-}
 
 /// The bracket that opens the flow collection around `at`, as far as the line tells.
 fn outermost_bracket(text: &str, at: usize) -> usize {
@@ -140,53 +24,8 @@ fn outermost_bracket(text: &str, at: usize) -> usize {
     first.map_or(at, |(i, _)| line + i)
 }
 
-/// The first tab that is not inside quoted or block text, or a comment.
-fn stray_tab(text: &str, reading: &Reading) -> Option<usize> {
-    let mut at = 0;
-    let mut inside = reading
-        .features
-        .iter()
-        .filter(|f| f.kind == FeatureKind::Text)
-        .map(|f| f.range.clone())
-        .peekable();
-    while let Some(c) = text.get(at..)?.chars().next() {
-        while inside.next_if(|range| range.end <= at).is_some() {}
-        if let Some(range) = inside.next_if(|range| range.contains(&at)) {
-            at = range.end;
-            continue;
-        }
-        match c {
-            '\t' => return Some(at),
-            '#' if starts_comment(text, at) => at = end_of_line(text, at),
-            c => at += c.len_utf8(),
-        }
-    }
-    None
-}
-
-fn starts_comment(text: &str, at: usize) -> bool {
-    text.get(..at)
-        .and_then(|before| before.chars().next_back())
-        .is_none_or(|before| matches!(before, ' ' | '\n'))
-}
-
-fn second_document(reading: &Reading) -> Option<Complaint> {
-    let root = reading.root.as_ref()?;
-    let second = match reading.error {
-        // Content to the left of the first document's begins another one.
-        Some(YamlError::Syntax {
-            kind: ErrorKind::ExpectedDocumentStart,
-            at,
-        }) => at,
-        _ => *reading.documents.get(1)?,
-    };
-    let complaint = Complaint::new("but found another document", second)
-        .during("expected a single document in the stream", root.range.start);
-    Some(complaint.met_at(second))
-}
-
 /// Why the parser stopped, in the reference's words.
-fn stop(text: &str, error: &YamlError, reading: &Reading) -> Complaint {
+pub(super) fn stop(text: &str, error: &YamlError, reading: &Reading) -> Complaint {
     let (kind, at) = match error {
         YamlError::Syntax { kind, at } => (kind, *at),
         YamlError::TooManyNodes(limit) => {
@@ -269,7 +108,7 @@ fn stop(text: &str, error: &YamlError, reading: &Reading) -> Complaint {
     }
 }
 
-fn unexpected_character(text: &str) -> impl Fn(usize) -> Complaint {
+pub(super) fn unexpected_character(text: &str) -> impl Fn(usize) -> Complaint {
     move |at| {
         let problem = format!(
             "found character {} that cannot start any token",
@@ -455,136 +294,4 @@ fn next_token(text: &str, at: usize) -> usize {
         line = end_of_line(text, line) + 1;
     }
     text.len()
-}
-
-/// What the reference refuses only once the whole document is read.
-fn check_node(text: &str, node: &Node) -> Result<(), Complaint> {
-    match &node.kind {
-        Kind::Scalar { .. } => Ok(()),
-        Kind::Sequence(items) => items.iter().try_for_each(|item| check_node(text, item)),
-        Kind::Mapping(entries) => check_mapping(text, node, entries),
-    }
-}
-
-fn check_mapping(text: &str, node: &Node, entries: &[(Node, Node)]) -> Result<(), Complaint> {
-    let merge = entries.iter().find(|(key, _)| key.text() == Some("<<"));
-    if let Some((_, value)) = merge.filter(|(_, value)| value.text().is_some()) {
-        let problem = "expected a mapping or list of mappings for merging, but found scalar";
-        return Err(Complaint::new(problem, value.range.start)
-            .during("while constructing a mapping", node.range.start));
-    }
-    let mut seen = std::collections::HashSet::new();
-    for (key, value) in entries {
-        if key.text().is_none() {
-            return Err(Complaint::new("found unhashable key", key.range.start)
-                .during("while constructing a mapping", node.range.start));
-        }
-        check_node(text, value)?;
-        let name = key.key_text();
-        if !seen.insert(name.clone()) {
-            let problem = format!("Duplicate key '{name}' found");
-            return Err(
-                Complaint::new(problem, key.range.end).during("While parsing", key.range.start)
-            );
-        }
-    }
-    check_indentation(text, entries)
-}
-
-/// The reference wants the mappings inside a mapping to begin in one column.
-fn check_indentation(text: &str, entries: &[(Node, Node)]) -> Result<(), Complaint> {
-    let mut inner = entries
-        .iter()
-        .map(|(_, value)| value)
-        .filter(|value| matches!(value.kind, Kind::Mapping(_)));
-    let Some(first) = inner.next() else {
-        return Ok(());
-    };
-    let wanted = column(text, first.range.start);
-    match inner.find(|value| column(text, value.range.start) != wanted) {
-        None => Ok(()),
-        Some(value) => {
-            let problem = "Found mapping with indentation inconsistent with previous mapping";
-            Err(Complaint::new(problem, value.range.end).during("While parsing", value.range.start))
-        }
-    }
-}
-
-/// `  in "<unicode string>", line L, column C:` and a snippet with a caret.
-fn mark(text: &str, at: usize) -> String {
-    let line = 1 + text.get(..at).unwrap_or_default().matches('\n').count();
-    let column = 1 + column(text, at);
-    format!(
-        "  in \"<unicode string>\", line {line}, column {column}:\n{}",
-        snippet(text, at, line)
-    )
-}
-
-/// The line around `at`, cut to about 75 characters, and a caret under it.
-fn snippet(text: &str, at: usize, line: usize) -> String {
-    const INDENT: usize = 4;
-    /// How far to either side of the caret the snippet reaches before it is cut.
-    const REACH: usize = 36;
-    /// What the cut gives up for its dots.
-    const CUT: usize = 5;
-    const DOTS: &str = " ... ";
-    let before: Vec<char> = text
-        .get(start_of_line(text, at)..at)
-        .unwrap_or_default()
-        .chars()
-        .collect();
-    let after: Vec<char> = text
-        .get(at..end_of_line(text, at))
-        .unwrap_or_default()
-        .chars()
-        .collect();
-    let (head, before) = match before.len() > REACH {
-        true => (
-            DOTS,
-            before
-                .iter()
-                .skip(before.len() - (REACH + 1) + CUT)
-                .collect(),
-        ),
-        false => ("", before.iter().collect::<String>()),
-    };
-    let (tail, after) = match after.len() > REACH {
-        true => (DOTS, after.iter().take(REACH + 1 - CUT).collect()),
-        false => ("", after.iter().collect::<String>()),
-    };
-    let caret = INDENT + before.chars().count() + head.len();
-    format!(
-        "{:INDENT$}{head}{before}{after}{tail}\n{:caret$}^ (line: {line})",
-        "", ""
-    )
-}
-
-/// The character at `at` as Python would print it.
-fn found(text: &str, at: usize) -> String {
-    let c = text.get(at..).and_then(|t| t.chars().next());
-    c.map_or_else(|| "'\\x00'".to_owned(), |c| repr(&c.to_string()))
-}
-
-fn start_of_line(text: &str, at: usize) -> usize {
-    text.get(..at)
-        .and_then(|t| t.rfind('\n'))
-        .map_or(0, |end| end + 1)
-}
-
-fn end_of_line(text: &str, at: usize) -> usize {
-    text.get(at..)
-        .and_then(|t| t.find('\n'))
-        .map_or(text.len(), |end| at + end)
-}
-
-fn column(text: &str, at: usize) -> usize {
-    text.get(start_of_line(text, at)..at)
-        .unwrap_or_default()
-        .chars()
-        .count()
-}
-
-fn blanks(text: &str, line_start: usize) -> usize {
-    let rest = text.get(line_start..).unwrap_or_default();
-    rest.len() - rest.trim_start_matches(' ').len()
 }

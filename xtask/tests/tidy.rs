@@ -1,0 +1,67 @@
+//! House rules that no compiler checks.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Crates whose business it is to start processes.
+const STARTERS: &[&str] = &["sandbox", "launcher", "testkit"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap()
+        .to_owned()
+}
+
+/// Every source file of every crate, without tests.
+fn sources() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    let mut waiting = vec![root().join("crates")];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() && !matches!(name, "tests" | "examples" | "snapshots") {
+                waiting.push(path);
+            } else if name.ends_with(".rs") {
+                let shown = path.strip_prefix(root()).unwrap().display().to_string();
+                files.push((shown, fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    assert!(files.len() > 100, "the search is broken");
+    files
+}
+
+#[test]
+fn every_module_says_what_it_owns() {
+    let silent = |(_, text): &(String, String)| !text.starts_with("//!");
+    let silent: Vec<String> = sources()
+        .into_iter()
+        .filter(silent)
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(silent, Vec::<String>::new());
+}
+
+#[test]
+fn only_the_sandbox_starts_processes() {
+    for (path, text) in sources() {
+        let room = path.split('/').nth(1).unwrap();
+        let starts = text.contains("process::Command") || text.contains("Command::new(");
+        let allowed = STARTERS.contains(&room) || path.ends_with("build.rs");
+        assert!(!starts || allowed, "{path} starts a process");
+    }
+}
+
+#[test]
+fn no_file_grows_into_two() {
+    /// Tests inside the file included.
+    const MOST_LINES: usize = 700;
+    for (path, text) in sources() {
+        let lines = text.lines().count();
+        assert!(lines <= MOST_LINES, "{path} has {lines} lines: split it");
+    }
+}
