@@ -207,9 +207,9 @@ async fn refusal(response: Response) -> anyhow::Error {
         .unwrap_or("-")
         .to_owned();
     let body: Value = response.json().await.unwrap_or_default();
-    let error = &body["error"];
-    let message = error["message"].as_str().unwrap_or("no reason given");
-    let code = error["code"].as_str().unwrap_or("-");
+    let told = |field: &str| body.pointer(&format!("/error/{field}"))?.as_str();
+    let message = told("message").unwrap_or("no reason given");
+    let code = told("code").unwrap_or("-");
     anyhow::anyhow!(
         "{message} ({status}, {code}, {id})",
         status = status.as_u16()

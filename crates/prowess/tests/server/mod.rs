@@ -1,8 +1,13 @@
 //! The real server, for the length of a test.
 
-#![expect(
+#![allow(
     dead_code,
+    clippy::allow_attributes,
     reason = "each test binary uses what it needs of this module"
+)]
+#![expect(
+    clippy::panic,
+    reason = "without its server a test must stop, and say why"
 )]
 
 use std::io::{BufRead, BufReader};

@@ -18,7 +18,7 @@ pub(crate) async fn get(
     Path(name): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
     caller.may(Need::Look)?;
-    let known = app.settings().models.iter().any(|model| *model == name);
+    let known = app.settings().models.contains(&name);
     known
         .then(|| Json(object(dialect, &name)))
         .ok_or_else(|| unknown(&name))
