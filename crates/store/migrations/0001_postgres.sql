@@ -115,8 +115,9 @@ CREATE INDEX requests_by_version ON requests (version);
 
 -- The words of each skill's latest version.
 CREATE TABLE skill_words (
-    skill TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES skills (id) ON DELETE CASCADE,
-    words TSVECTOR NOT NULL
+    skill  TEXT COLLATE "C" NOT NULL PRIMARY KEY REFERENCES skills (id) ON DELETE CASCADE,
+    tenant TEXT COLLATE "C" NOT NULL,
+    words  TSVECTOR NOT NULL
 );
 CREATE INDEX skill_words_index ON skill_words USING GIN (words);
 

@@ -12,7 +12,7 @@ use crate::blob::{Adopted, ContentStream, Staged, adopt, parse_digest, touch};
 use crate::db::{Row, Sql};
 use crate::error::{Error, Kind, Result};
 use crate::id::{self, Prefix};
-use crate::page::{Cursor, Page, PageRequest};
+use crate::page::{Cursor, MAX_LIMIT, Page, PageRequest};
 use crate::skills::{IDS, paged};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
@@ -175,6 +175,12 @@ impl Store {
     pub async fn files_by_id(&self, tenant: &TenantId, ids: &[&str]) -> Result<Vec<FileRecord>> {
         if ids.is_empty() {
             return Ok(Vec::new());
+        }
+        if ids.len() > MAX_LIMIT as usize {
+            return Err(Error::Invalid {
+                field: "ids",
+                reason: format!("{} are asked for, at most {MAX_LIMIT} are taken", ids.len()),
+            });
         }
         let sql = unexpired(tenant)
             .push(" AND id IN ")

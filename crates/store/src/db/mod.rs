@@ -22,7 +22,7 @@ pub(crate) use sql::{Sql, Value};
 
 use crate::error::{Error, Result};
 
-/// Which engine is behind a [`Db`].
+/// Which engine holds the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
     /// Embedded, in the data folder.

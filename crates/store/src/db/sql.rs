@@ -71,6 +71,13 @@ impl Sql {
         sql
     }
 
+    /// Asks SQLite how it would answer, instead of for the answer.
+    #[cfg(test)]
+    pub(crate) fn explained(mut self) -> Self {
+        self.text.to_mut().insert_str(0, "EXPLAIN QUERY PLAN ");
+        self
+    }
+
     /// Locks the rows a SELECT gives until the transaction ends. SQLite needs no
     /// word for it: its writing transactions have the database to themselves.
     pub(crate) fn locking(mut self) -> Self {

@@ -13,6 +13,8 @@
 mod default;
 mod delete;
 mod insert;
+#[cfg(test)]
+mod plan;
 mod read;
 mod record;
 mod search;

@@ -33,17 +33,7 @@ impl Store {
         filter: &SkillFilter,
         page: &PageRequest,
     ) -> Result<Page<SkillRecord>> {
-        let mut sql = Sql::new(SkillRecord::SELECT).with(" WHERE s.tenant = ", tenant.as_str());
-        if let Some(name) = &filter.name {
-            sql = sql.with(" AND s.name = ", name);
-        }
-        if let Some(source) = filter.source {
-            sql = sql.with(" AND s.source = ", source.as_str());
-        }
-        if !filter.include_empty {
-            sql = sql.push(" AND s.latest_version IS NOT NULL");
-        }
-        let rows = self.db().all(paged(sql, &SKILL_IDS, page)).await?;
+        let rows = self.db().all(page_of_skills(tenant, filter, page)).await?;
         let skills = rows.iter().map(SkillRecord::read).collect::<Result<_>>()?;
         Ok(Page::cut(skills, page, |skill| Cursor::at(&skill.id)))
     }
@@ -127,6 +117,20 @@ pub(super) fn one_skill(tenant: &TenantId, id: &str) -> Sql {
     Sql::new(SkillRecord::SELECT)
         .with(" WHERE s.id = ", id)
         .with(" AND s.tenant = ", tenant.as_str())
+}
+
+fn page_of_skills(tenant: &TenantId, filter: &SkillFilter, page: &PageRequest) -> Sql {
+    let mut sql = Sql::new(SkillRecord::SELECT).with(" WHERE s.tenant = ", tenant.as_str());
+    if let Some(name) = &filter.name {
+        sql = sql.with(" AND s.name = ", name);
+    }
+    if let Some(source) = filter.source {
+        sql = sql.with(" AND s.source = ", source.as_str());
+    }
+    if !filter.include_empty {
+        sql = sql.push(" AND s.latest_version IS NOT NULL");
+    }
+    paged(sql, &SKILL_IDS, page)
 }
 
 /// `SELECT …` completed to the one version that is meant.
@@ -229,4 +233,37 @@ pub(crate) fn paged(sql: Sql, ids: &IdColumn, page: &PageRequest) -> Sql {
         }
     };
     sql.with(if upwards { ids.up } else { ids.down }, page.fetch())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skills::plan::assert_no_table_is_scanned;
+
+    #[test]
+    fn no_read_walks_through_a_table() {
+        let tenant = TenantId::default_tenant();
+        let start = PageRequest::default();
+        let after = PageRequest {
+            from: Position::After(Cursor::at("skill_1")),
+            ..start.clone()
+        };
+        let all = SkillFilter::default();
+        let named = SkillFilter {
+            name: Some("one".to_owned()),
+            ..all.clone()
+        };
+        let select = || Sql::new("SELECT id");
+        let version = |selector| selected(select(), &tenant, "skill_1", &selector);
+        assert_no_table_is_scanned([
+            one_skill(&tenant, "skill_1"),
+            page_of_skills(&tenant, &all, &start),
+            page_of_skills(&tenant, &all, &after),
+            page_of_skills(&tenant, &named, &after),
+            version(VersionSelector::Latest),
+            version(VersionSelector::Number(1)),
+            version(VersionSelector::Ordinal(1)),
+            version(VersionSelector::Id("skver_1".to_owned())),
+        ]);
+    }
 }

@@ -55,9 +55,9 @@ impl SkillRecord {
     /// The columns [`SkillRecord::read`] needs, from `skills s`, up to its WHERE.
     pub(super) const SELECT: &'static str = skill_columns!("FROM skills s");
 
-    /// The same and a score, from the skills named in `hits`.
+    /// The same and a score, for the skills of `hits h`; its WHERE must join the two.
     pub(super) const SELECT_RANKED: &'static str =
-        skill_columns!(", h.score FROM hits h JOIN skills s ON s.id = h.skill");
+        skill_columns!(", h.score FROM hits h CROSS JOIN skills s");
 
     pub(super) fn read(row: &Row) -> Result<Self> {
         Ok(SkillRecord {

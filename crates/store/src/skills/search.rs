@@ -49,11 +49,13 @@ impl Store {
                 next: None,
             });
         }
-        let hits = match self.db().engine() {
-            Engine::Sqlite => Sql::new(SQLITE_HITS).bind(sqlite_query(tenant, &terms)),
-            Engine::Postgres => Sql::new(POSTGRES_HITS).bind(postgres_query(&terms)),
+        let found = match self.db().engine() {
+            Engine::Sqlite => Sql::new(SQLITE_FOUND).bind(sqlite_query(tenant, &terms)),
+            Engine::Postgres => Sql::new(POSTGRES_FOUND)
+                .bind(postgres_query(&terms))
+                .bind(tenant.as_str()),
         };
-        let rows = self.db().all(ranked(hits, tenant, page)?).await?;
+        let rows = self.db().all(ranked(found, tenant, page)?).await?;
         let hits = rows.iter().map(|row| {
             Ok(SearchHit {
                 skill: SkillRecord::read(row)?,
@@ -67,47 +69,51 @@ impl Store {
     }
 }
 
-/// Skills with their scores, higher being better. The columns of [`SkillRecord::SELECT`].
-const SQLITE_HITS: &str = "
-    WITH hits AS (
+/// The tenant's skills with their scores, higher being better. What is joined
+/// with CROSS JOIN is met in the order written: SQLite must ask its index once,
+/// not once for each skill.
+const SQLITE_FOUND: &str = "
+    WITH found AS MATERIALIZED (
         SELECT w.skill, -bm25(skill_index, 0.0, 8.0, 3.0, 1.0) AS score
-        FROM skill_index JOIN skill_words w ON w.number = skill_index.rowid
-        WHERE skill_index MATCH $1
+        FROM skill_index CROSS JOIN skill_words w
+        WHERE skill_index MATCH $1 AND w.number = skill_index.rowid
     )";
 
-const POSTGRES_HITS: &str = "
-    WITH hits AS (
+const POSTGRES_FOUND: &str = "
+    WITH found AS MATERIALIZED (
         SELECT skill, ts_rank('{0.1, 0.1, 0.3, 0.8}', words, $1::tsquery)::float8 AS score
-        FROM skill_words WHERE words @@ $1::tsquery
+        FROM skill_words WHERE words @@ $1::tsquery AND tenant = $2
     )";
 
-fn ranked(hits: Sql, tenant: &TenantId, page: &PageRequest) -> Result<Sql> {
-    let sql = hits
-        .push(SkillRecord::SELECT_RANKED)
-        .with(" WHERE s.tenant = ", tenant.as_str());
-    let sql = match &page.from {
-        Position::Start => sql.push(BEST_FIRST),
-        Position::After(cursor) => below(sql, cursor)?.push(BEST_FIRST),
-        Position::Before(cursor) => above(sql, cursor)?.push(WORST_FIRST),
+/// Takes one page of what was found, and only then looks the skills up.
+fn ranked(found: Sql, tenant: &TenantId, page: &PageRequest) -> Result<Sql> {
+    let sql = found.push(", hits AS MATERIALIZED (SELECT skill, score FROM found");
+    let (sql, order) = match &page.from {
+        Position::Start => (sql, [" ORDER BY score DESC, skill DESC", BEST_FIRST]),
+        Position::After(cursor) => (
+            beyond(sql, cursor, [" WHERE score < ", " AND skill < "])?,
+            [" ORDER BY score DESC, skill DESC", BEST_FIRST],
+        ),
+        Position::Before(cursor) => (
+            beyond(sql, cursor, [" WHERE score > ", " AND skill > "])?,
+            [" ORDER BY score, skill", WORST_FIRST],
+        ),
     };
-    Ok(sql.with(" LIMIT ", page.fetch()))
+    let [inner, outer] = order;
+    let sql = sql.push(inner).with(" LIMIT ", page.fetch()).push(")");
+    let sql = sql.push(SkillRecord::SELECT_RANKED);
+    let sql = sql.with(" WHERE s.id = h.skill AND s.tenant = ", tenant.as_str());
+    Ok(sql.push(outer))
 }
 
 const BEST_FIRST: &str = " ORDER BY h.score DESC, s.id DESC";
 const WORST_FIRST: &str = " ORDER BY h.score, s.id";
 
-fn below(sql: Sql, cursor: &Cursor) -> Result<Sql> {
-    let score = cursor.score()?;
-    let sql = sql.with(" AND (h.score < ", score);
-    let sql = sql.with(" OR (h.score = ", score);
-    Ok(sql.with(" AND s.id < ", cursor.id()).push("))"))
-}
-
-fn above(sql: Sql, cursor: &Cursor) -> Result<Sql> {
-    let score = cursor.score()?;
-    let sql = sql.with(" AND (h.score > ", score);
-    let sql = sql.with(" OR (h.score = ", score);
-    Ok(sql.with(" AND s.id > ", cursor.id()).push("))"))
+/// What comes after a cursor: a lower score, or the same and a lower id (or higher).
+fn beyond(sql: Sql, cursor: &Cursor, [score, id]: [&'static str; 2]) -> Result<Sql> {
+    let at = cursor.score()?;
+    let sql = sql.with(score, at).with(" OR (score = ", at);
+    Ok(sql.with(id, cursor.id()).push(")"))
 }
 
 /// Words hold letters and digits only, so quoting them is safe. The tenant is a
@@ -143,13 +149,11 @@ pub(super) async fn index(
     if tx.engine() == Engine::Postgres {
         let vector = vector(&[(&name, 'A'), (&description, 'B'), (&body, 'C')]);
         let sql = Sql::new(
-            "INSERT INTO skill_words (skill, words) VALUES ($1, $2::tsvector)
+            "INSERT INTO skill_words (skill, tenant, words) VALUES ($1, $2, $3::tsvector)
              ON CONFLICT (skill) DO UPDATE SET words = excluded.words",
         );
-        return tx
-            .run(sql.bind(&version.skill).bind(vector))
-            .await
-            .map(drop);
+        let sql = sql.bind(&version.skill).bind(tenant.as_str());
+        return tx.run(sql.bind(vector)).await.map(drop);
     }
     forget(tx, &version.skill).await?;
     let sql = Sql::new("INSERT INTO skill_words (skill) VALUES ($1) RETURNING number");
@@ -181,4 +185,31 @@ fn vector(parts: &[(&[String], char)]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skills::plan::assert_no_table_is_scanned;
+
+    #[test]
+    fn a_search_asks_its_index_once_and_then_looks_skills_up() {
+        let tenant = TenantId::default_tenant();
+        let found = || Sql::new(SQLITE_FOUND).bind(sqlite_query(&tenant, &["pdf".to_owned()]));
+        let request = |from| PageRequest {
+            from,
+            ..PageRequest::default()
+        };
+        let cursor = Cursor::ranked(1.0, "skill_1");
+        let positions = [
+            Position::Start,
+            Position::After(cursor.clone()),
+            Position::Before(cursor),
+        ];
+        let queries = positions.map(|from| ranked(found(), &tenant, &request(from)).unwrap());
+        let steps = assert_no_table_is_scanned(queries);
+        let place = |table: &str| steps.iter().position(|step| step.starts_with(table));
+        assert!(place("SCAN skill_index") < place("SEARCH w"), "{steps:#?}");
+        assert!(place("SEARCH w") < place("SEARCH s"), "{steps:#?}");
+    }
 }

@@ -169,6 +169,8 @@ async fn files_are_listed_filtered_and_fetched_by_id(bed: Bed) {
         store.files_by_id(&bed.tenant, &ids).await.unwrap(),
         [three, one]
     );
+    let error = store.files_by_id(&bed.tenant, &["file_x"; 1_001]).await;
+    assert_eq!(error.unwrap_err().code(), "value-invalid");
 }
 
 async fn a_deleted_file_is_gone(bed: Bed) {
