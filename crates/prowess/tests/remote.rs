@@ -233,3 +233,34 @@ fn a_server_refuses_to_be_open_to_other_machines() {
     assert_eq!(said.code, 3);
     insta::assert_snapshot!(said.stderr, @"error: server.listen: 0.0.0.0:0 can be reached from other machines, and there is no master key: set PROWESS_MASTER_KEY or server.master_key, or listen on 127.0.0.1");
 }
+
+#[test]
+fn the_log_is_json_and_holds_no_key_no_query_and_no_content() {
+    let mut server = Server::start(&[("PROWESS_LOG", "debug")]);
+    let folder = skill("unmistakable-content\n").write_to(server.folder());
+    say(&server, &["skill", "push", folder.to_str().unwrap()]);
+    say(
+        &server,
+        &["skill", "list", "--server", "--query", "unmistakable-query"],
+    );
+    let mut wrong = command(&server, &["skill", "list", "--server"]);
+    wrong
+        .env("PROWESS_API_KEY", "sk-pw-wrong-but-secret")
+        .output()
+        .unwrap();
+    let log = server.log();
+    let events: Vec<Value> = log
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let done = |event: &&Value| event["message"] == "done";
+    let done: Vec<_> = events.iter().filter(done).collect();
+    assert!(done.len() >= 4, "{log}");
+    assert!(
+        done.iter()
+            .all(|event| event["span"]["route"].is_string() && event["status"].is_u64())
+    );
+    for secret in [MASTER, "unmistakable", "sk-pw-wrong"] {
+        assert!(!log.contains(secret), "{secret} is in the log:\n{log}");
+    }
+}

@@ -6,11 +6,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod installed;
 mod server;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
+use installed::{installed, scripts};
 use prowess_testkit::postgres::Postgres;
 use server::Server;
 
@@ -23,22 +25,6 @@ const PYTHON: [(&str, &str); 5] = [
     ("openai-3.49", "openai_skills.py"),
 ];
 const NODE: [&str; 2] = ["anthropic.mjs", "openai.mjs"];
-
-fn scripts() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sdk")
-}
-
-/// Where `cargo xtask test` puts clients: `target/sdk/NAME`.
-fn installed(name: &str) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let path = target.join("sdk").join(name);
-    assert!(
-        path.exists(),
-        "{} is missing: run `cargo xtask test` once, which installs it",
-        path.display()
-    );
-    path
-}
 
 fn run(mut command: Command, server: &Server, what: &str) {
     let output = command

@@ -138,15 +138,10 @@ impl Client {
         let mut items = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let mut url = reqwest::Url::parse(&format!("{}{path}", self.base))
-                .context("the server's address is not a URL")?;
-            url.query_pairs_mut()
-                .extend_pairs(query)
-                .append_pair("limit", "100");
-            if let Some(after) = &after {
-                url.query_pairs_mut().append_pair("after", after);
-            }
-            let path = path_of(&url, &self.base)?;
+            let mut pairs = query.to_vec();
+            pairs.push(("limit", "100"));
+            pairs.extend(after.as_deref().map(|id| ("after", id)));
+            let path = format!("{path}?{}", encoded(&pairs)?);
             let page: List<T> = self.get(&path).await?;
             items.extend(page.data);
             if !page.has_more || page.last_id.is_none() {
@@ -190,11 +185,9 @@ pub(crate) fn ambiguous(name: &str, skills: &[RemoteSkill]) -> String {
     )
 }
 
-fn path_of(url: &reqwest::Url, base: &str) -> anyhow::Result<String> {
-    let path = url.as_str().strip_prefix(base);
-    Ok(path
-        .context("the server's address is not a plain URL")?
-        .to_owned())
+fn encoded(pairs: &[(&str, &str)]) -> anyhow::Result<String> {
+    let url = reqwest::Url::parse_with_params("http://localhost", pairs)?;
+    Ok(url.query().unwrap_or_default().to_owned())
 }
 
 /// What the server says is wrong, with everything that helps to mend it.
@@ -207,9 +200,9 @@ async fn refusal(response: Response) -> anyhow::Error {
         .unwrap_or("-")
         .to_owned();
     let body: Value = response.json().await.unwrap_or_default();
-    let error = &body["error"];
-    let message = error["message"].as_str().unwrap_or("no reason given");
-    let code = error["code"].as_str().unwrap_or("-");
+    let told = |field: &str| body.pointer(&format!("/error/{field}"))?.as_str();
+    let message = told("message").unwrap_or("no reason given");
+    let code = told("code").unwrap_or("-");
     anyhow::anyhow!(
         "{message} ({status}, {code}, {id})",
         status = status.as_u16()

@@ -6,6 +6,8 @@ use anyhow::Context;
 use prowess_server::{App, serve};
 use prowess_store::Store;
 use tokio::net::TcpListener;
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::logging::{self, Detail};
@@ -71,7 +73,9 @@ async fn run_server(config: Config) -> anyhow::Result<()> {
     let listener = TcpListener::bind(listen).await;
     let listener = listener.with_context(|| format!("cannot listen on {listen}"))?;
     let stop = CancellationToken::new();
-    tokio::spawn(cancel_on_signal(stop.clone()));
+    // Before anyone is told that the server listens, and may tell it to stop.
+    let signals = Signals::listen().context("cannot listen for signals")?;
+    tokio::spawn(cancel_on_signal(signals, stop.clone()));
     announce(&config, &listener)?;
     let app = App::new(store.clone(), config.server.settings);
     serve(listener, app, stop, config.server.options).await;
@@ -97,32 +101,50 @@ fn announce(config: &Config, listener: &TcpListener) -> anyhow::Result<()> {
 }
 
 /// The first signal ends the server in good order, the second at once.
-async fn cancel_on_signal(stop: CancellationToken) {
-    wait_for_signal().await;
+async fn cancel_on_signal(mut signals: Signals, stop: CancellationToken) {
+    signals.next().await;
     output::remark("stopping: requests under way may finish; signal again to end them");
     stop.cancel();
-    wait_for_signal().await;
+    signals.next().await;
     std::process::exit(Exit::Problems as i32);
 }
 
+/// The signals that ask a server to stop, heard from the moment this is made.
 #[cfg(unix)]
-async fn wait_for_signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let terminate = signal(SignalKind::terminate());
-    let interrupt = signal(SignalKind::interrupt());
-    let (Ok(mut terminate), Ok(mut interrupt)) = (terminate, interrupt) else {
-        // Without a way to be told, the server runs until it is killed.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn listen() -> std::io::Result<Signals> {
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
     }
 }
 
 #[cfg(not(unix))]
-async fn wait_for_signal() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn listen() -> std::io::Result<Signals> {
+        Ok(Signals)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
     }
 }

@@ -1,13 +1,19 @@
 //! The real server, for the length of a test.
 
-#![expect(
+#![allow(
     dead_code,
+    clippy::allow_attributes,
     reason = "each test binary uses what it needs of this module"
+)]
+#![expect(
+    clippy::panic,
+    reason = "without its server a test must stop, and say why"
 )]
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 
@@ -18,26 +24,45 @@ pub(crate) const MASTER: &str = "the-master-key-of-these-tests";
 pub(crate) struct Server {
     child: Child,
     url: String,
+    log: Log,
     folder: TempDir,
 }
+
+/// What it has said so far.
+type Log = Arc<Mutex<String>>;
 
 impl Server {
     /// Starts it on a free port with a new data folder, and with these variables.
     pub(crate) fn start(variables: &[(&str, &str)]) -> Server {
         let folder = tempfile::tempdir().unwrap();
-        let (child, url) = spawn(folder.path(), variables);
-        Server { child, url, folder }
+        let (child, url, log) = spawn(folder.path(), variables);
+        Server {
+            child,
+            url,
+            log,
+            folder,
+        }
     }
 
     /// Kills it without a warning, and starts another one over the same data.
     pub(crate) fn kill_and_restart(&mut self, variables: &[(&str, &str)]) {
         self.kill();
-        (self.child, self.url) = spawn(self.folder.path(), variables);
+        (self.child, self.url, self.log) = spawn(self.folder.path(), variables);
     }
 
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
+    }
+
+    /// What it said, once it has ended.
+    pub(crate) fn log(&mut self) -> String {
+        self.kill();
+        // Its last words are read by another thread, which lets go at their end.
+        while Arc::strong_count(&self.log) > 1 {
+            std::thread::yield_now();
+        }
+        self.log.lock().unwrap().clone()
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -81,28 +106,37 @@ pub(crate) fn prowess(folder: &Path) -> Command {
     command
 }
 
-fn spawn(folder: &Path, variables: &[(&str, &str)]) -> (Child, String) {
+fn spawn(folder: &Path, variables: &[(&str, &str)]) -> (Child, String, Log) {
     let mut child = prowess(folder)
-        .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn"])
+        .args(["serve", "--listen", "127.0.0.1:0"])
         .env("PROWESS_MASTER_KEY", MASTER)
+        .env("PROWESS_LOG", "warn")
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let mut told = String::new();
+    let log = Log::default();
+    let keep = |log: &Log, line: &str| *log.lock().unwrap() += &format!("{line}\n");
     let url = loop {
         let Some(line) = lines.next() else {
-            panic!("the server ended before it listened:\n{told}");
+            panic!(
+                "the server ended before it listened:\n{}",
+                log.lock().unwrap()
+            );
         };
         let line = line.unwrap();
+        keep(&log, &line);
         if let Some(url) = line.strip_prefix("listening on ") {
             break url.to_owned();
         }
-        told.push_str(&line);
     };
-    // Whatever else it says shall not fill the pipe.
-    std::thread::spawn(move || lines.for_each(drop));
-    (child, url)
+    let rest = log.clone();
+    std::thread::spawn(move || {
+        lines
+            .map_while(Result::ok)
+            .for_each(|line| keep(&rest, &line))
+    });
+    (child, url, log)
 }

@@ -44,11 +44,14 @@ impl From<BundleError> for ApiError {
     fn from(error: BundleError) -> Self {
         let refused = ApiError::bad_request(error.code(), format!("skill upload refused: {error}"));
         match error.entry() {
-            Some(entry) => refused.with("file", entry),
+            Some(entry) => refused.with("file", entry.trim_matches('`')),
             None => refused,
         }
     }
 }
+
+/// Diagnostics told in one answer, at most.
+const LISTED: usize = 100;
 
 /// A skill that does not pass, with everything that is wrong with it.
 pub(crate) fn invalid_skill(diagnostics: &[Diagnostic]) -> ApiError {
@@ -62,8 +65,12 @@ pub(crate) fn invalid_skill(diagnostics: &[Diagnostic]) -> ApiError {
         more => format!(" (and {more} more: see details)"),
     };
     let message = format!("skill upload refused: {what}{more}");
-    let list: Vec<Value> = diagnostics.iter().map(|d| json!(d)).collect();
-    ApiError::bad_request(code, message).with("diagnostics", list)
+    let list: Vec<Value> = diagnostics.iter().take(LISTED).map(|d| json!(d)).collect();
+    let refused = ApiError::bad_request(code, message).with("diagnostics", list);
+    match diagnostics.len().saturating_sub(LISTED) {
+        0 => refused,
+        more => refused.with("diagnostics_left_out", more),
+    }
 }
 
 fn described(diagnostic: &Diagnostic) -> String {

@@ -78,6 +78,10 @@ impl FileForm {
                 self.expires_in = Some(seconds(&name, &value)?);
                 Ok(())
             }
+            "expires_after[anchor]" => match text::read(field, idle).await?.as_str() {
+                "created_at" => Ok(()),
+                _ => Err(text::invalid(&name, "is not created_at")),
+            },
             _ if field.file_name().is_some() => Err(text::invalid(
                 &name,
                 "the file is sent in `file`, not in this field",

@@ -6,11 +6,14 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `operations` | every verb: its path, its parameters, its body, its answers |
+//! | `table` | every verb, a line each |
+//! | `operations`, `parameters` | what a line says, in the words of OpenAPI |
 //! | `schemas` | the objects of each dialect |
 
 mod operations;
+mod parameters;
 mod schemas;
+mod table;
 
 use std::sync::LazyLock;
 
@@ -33,7 +36,7 @@ pub(crate) async fn document(caller: Caller) -> Result<Json<&'static Value>, Api
 
 fn build() -> Value {
     let mut paths = Map::new();
-    for operation in operations::all() {
+    for operation in table::all() {
         let path = paths
             .entry(operation.path.clone())
             .or_insert_with(|| json!({}));

@@ -13,6 +13,8 @@ use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn;
 use axum::routing::get;
 
+pub(crate) use files::PURPOSES;
+
 use crate::app::App;
 use crate::context;
 use crate::error::ApiError;

@@ -197,6 +197,11 @@ async fn forms_without_a_file_or_with_nonsense_are_refused() {
             "form-field-invalid",
         ),
         (As::Ga, file().file("file", "b", b"y"), "form-field-invalid"),
+        (
+            As::OpenAi,
+            file().text("expires_after[anchor]", "last_active_at"),
+            "form-field-invalid",
+        ),
         (As::OpenAi, file(), "file-purpose"),
         (As::OpenAi, file().text("purpose", "fun"), "file-purpose"),
     ] {

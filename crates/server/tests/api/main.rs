@@ -4,6 +4,8 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
     reason = "a test stops at the first surprise"
 )]
 

@@ -144,7 +144,7 @@ async fn an_upload_goes_there_whether_query_or_form_says_so() {
         .form(&by_form)
         .await
         .ok();
-    let log = log.lock().unwrap();
+    let log = log.lock().unwrap().clone();
     let lines: Vec<_> = log.iter().map(|asked| asked.line.as_str()).collect();
     assert_eq!(
         lines,
@@ -154,12 +154,11 @@ async fn an_upload_goes_there_whether_query_or_form_says_so() {
             "POST /v1/skills/skill_1/versions"
         ]
     );
-    for asked in log.iter() {
+    for asked in &log {
         assert!(asked.body.contains("pdf-forms/SKILL.md"), "{}", asked.body);
         assert!(asked.body.contains("name=\"files[]\"") && asked.body.contains("display_title"));
         assert!(!asked.body.contains("custom_llm_provider"));
     }
-    drop(log);
     assert_eq!(
         server.get(As::Ga, "/v1/skills").send().await.ok()["data"],
         json!([])

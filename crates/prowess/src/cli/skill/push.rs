@@ -6,6 +6,7 @@ use anyhow::Context;
 use prowess_skill::{Layout, Limits, Profile, Severity, Skill};
 use reqwest::Method;
 use reqwest::multipart::{Form, Part};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::inputs;
@@ -36,6 +37,13 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     remote: Remote,
+}
+
+/// A new skill, or a new version of one.
+#[derive(Debug, Deserialize)]
+struct Made {
+    id: String,
+    skill_id: Option<String>,
 }
 
 /// What came of it.
@@ -147,12 +155,11 @@ async fn send(args: &Args, client: &Client, skill: &Skill, path: &str) -> anyhow
         .and_then(|value| value.to_str().ok())
         .unwrap_or("created")
         .to_owned();
-    let answer: serde_json::Value = response
+    let made: Made = response
         .json()
         .await
-        .context("the server's answer is no JSON")?;
-    let id = answer["skill_id"].as_str().or(answer["id"].as_str());
-    let id = id.context("the server's answer has no id")?.to_owned();
+        .context("the server's answer has no id")?;
+    let id = made.skill_id.unwrap_or(made.id);
     let version = client.get(&format!("/skills/{id}/versions/latest")).await?;
     Ok(Pushed {
         skill: id,

@@ -13,7 +13,7 @@ use crate::form::FileForm;
 use crate::render;
 
 /// What OpenAI's clients may say a file is for.
-const PURPOSES: [&str; 6] = [
+pub(crate) const PURPOSES: [&str; 6] = [
     "assistants",
     "batch",
     "fine-tune",

@@ -10,6 +10,8 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::get;
 
+pub(crate) use create::PURPOSES;
+
 use crate::app::App;
 
 /// Room for the form around the file.

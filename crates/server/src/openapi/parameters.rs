@@ -1,0 +1,54 @@
+//! The parameters of lists.
+
+use serde_json::{Value, json};
+
+/// Name, kind, meaning.
+pub(super) type Parameter = (&'static str, Kind, &'static str);
+
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Limit,
+    Text,
+    Order,
+    Source,
+    Ids,
+}
+
+const LIMIT: Parameter = ("limit", Kind::Limit, "How many at most");
+const PAGE: Parameter = ("page", Kind::Text, "The `next_page` of the page before");
+const AFTER: Parameter = ("after", Kind::Text, "The `last_id` of the page before");
+const ORDER: Parameter = ("order", Kind::Order, "Newest first, or oldest first");
+const SOURCE: Parameter = ("source", Kind::Source, "Only skills from here");
+const NAME: Parameter = ("name", Kind::Text, "Only skills of this name");
+const QUERY: Parameter = (
+    "query",
+    Kind::Text,
+    "Only skills that fit these words, best first",
+);
+const IDS: Parameter = ("ids[]", Kind::Ids, "Only these, and neither limit nor page");
+const SCOPE: Parameter = ("scope_id", Kind::Text, "Only files of this session");
+const PURPOSE: Parameter = ("purpose", Kind::Text, "Only files for this");
+
+pub(super) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
+pub(super) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
+pub(super) const ANTHROPIC_FILES: &[Parameter] = &[LIMIT, PAGE, IDS, SCOPE];
+pub(super) const OPENAI_PAGE: &[Parameter] = &[LIMIT, AFTER, ORDER];
+pub(super) const OPENAI_SKILLS: &[Parameter] = &[LIMIT, AFTER, ORDER, SOURCE, NAME, QUERY];
+pub(super) const OPENAI_FILES: &[Parameter] = &[LIMIT, AFTER, ORDER, PURPOSE];
+
+impl Kind {
+    pub(super) fn schema(self) -> Value {
+        match self {
+            Kind::Limit => {
+                json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 20 })
+            }
+            Kind::Text => json!({ "type": "string" }),
+            Kind::Order => json!({ "type": "string", "enum": ["asc", "desc"] }),
+            Kind::Source => {
+                let sources = ["custom", "anthropic", "anthropic_example", "plugin"];
+                json!({ "type": "string", "enum": sources })
+            }
+            Kind::Ids => json!({ "type": "array", "items": { "type": "string" }, "maxItems": 100 }),
+        }
+    }
+}

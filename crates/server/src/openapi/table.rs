@@ -1,0 +1,100 @@
+//! Every verb, a line each.
+
+use super::operations::{Answer, Body, Mount, Operation};
+use super::parameters::{self as query, Parameter};
+
+type Line = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static [Parameter],
+    Body,
+    Answer,
+);
+
+const ZIP: Answer = Answer::Bytes("application/zip");
+const TEXT: Answer = Answer::Bytes("text/plain");
+const ANY: Answer = Answer::Bytes("*/*");
+const INDEX: &str = "/.well-known/agent-skills/index.json";
+const OLD_INDEX: &str = "/.well-known/skills/index.json";
+
+#[rustfmt::skip]
+const PLAIN: [Line; 6] = [
+    ("get", "/healthz",      "The process runs",                &[], Body::None, Answer::Json),
+    ("get", "/readyz",       "Requests can be answered",        &[], Body::None, Answer::Json),
+    ("get", "/metrics",      "Counts and times for Prometheus", &[], Body::None, TEXT),
+    ("get", "/openapi.json", "This description",                &[], Body::None, Answer::Json),
+    ("get", INDEX,           "The public index",                &[], Body::None, Answer::Json),
+    ("get", OLD_INDEX,       "The public index, older form",    &[], Body::None, Answer::Json),
+];
+
+pub(super) fn all() -> Vec<Operation> {
+    let mut all = operations(Mount::Plain, &PLAIN);
+    let queries = (
+        query::ANTHROPIC_SKILLS,
+        query::ANTHROPIC_PAGE,
+        query::ANTHROPIC_FILES,
+    );
+    all.extend(operations(Mount::Anthropic, &api(queries, Body::File)));
+    let queries = (
+        query::OPENAI_SKILLS,
+        query::OPENAI_PAGE,
+        query::OPENAI_FILES,
+    );
+    all.extend(operations(
+        Mount::OpenAi,
+        &api(queries, Body::FileWithPurpose),
+    ));
+    all
+}
+
+fn operations(mount: Mount, lines: &[Line]) -> Vec<Operation> {
+    let operation = |(method, path, summary, query, body, answer): &Line| Operation {
+        method,
+        path: format!("{}{path}", mount.prefix()),
+        summary,
+        query,
+        body: *body,
+        answer: *answer,
+        mount,
+    };
+    lines.iter().map(operation).collect()
+}
+
+/// Parameters of the lists of skills, of versions and of files.
+type Queries = (
+    &'static [Parameter],
+    &'static [Parameter],
+    &'static [Parameter],
+);
+
+#[rustfmt::skip]
+fn api((skills, versions, files): Queries, upload: Body) -> [Line; 18] {
+    use Answer::Object;
+    const SKILL: &str = "/skills/{skill}";
+    const SKILL_CONTENT: &str = "/skills/{skill}/content";
+    const VERSIONS: &str = "/skills/{skill}/versions";
+    const VERSION: &str = "/skills/{skill}/versions/{version}";
+    const CONTENT: &str = "/skills/{skill}/versions/{version}/content";
+    const FILE: &str = "/files/{file}";
+    [
+        ("get",    "/skills",               "List or search skills",   skills,   Body::None,           Object("SkillList")),
+        ("post",   "/skills",               "Create a skill",          &[],      Body::Skill,          Object("Skill")),
+        ("get",    SKILL,                   "Get a skill",             &[],      Body::None,           Object("Skill")),
+        ("post",   SKILL,                   "Set the default version", &[],      Body::DefaultVersion, Object("Skill")),
+        ("delete", SKILL,                   "Delete a skill",          &[],      Body::None,           Object("Deleted")),
+        ("get",    SKILL_CONTENT,           "Its default version",     &[],      Body::None,           ZIP),
+        ("get",    VERSIONS,                "List versions",           versions, Body::None,           Object("VersionList")),
+        ("post",   VERSIONS,                "Create a version",        &[],      Body::Skill,          Object("Version")),
+        ("get",    VERSION,                 "Get a version",           &[],      Body::None,           Object("Version")),
+        ("delete", VERSION,                 "Delete a version",        &[],      Body::None,           Object("Deleted")),
+        ("get",    CONTENT,                 "Its files",               &[],      Body::None,           ZIP),
+        ("get",    "/files",                "List files",              files,    Body::None,           Object("FileList")),
+        ("post",   "/files",                "Upload a file",           &[],      upload,               Object("File")),
+        ("get",    FILE,                    "Get a file",              &[],      Body::None,           Object("File")),
+        ("delete", FILE,                    "Delete a file",           &[],      Body::None,           Object("Deleted")),
+        ("get",    "/files/{file}/content", "Its content",             &[],      Body::None,           ANY),
+        ("get",    "/models",               "List models",             &[],      Body::None,           Object("ModelList")),
+        ("get",    "/models/{model}",       "Get a model",             &[],      Body::None,           Object("Model")),
+    ]
+}
