@@ -15,6 +15,7 @@ mod discovery;
 mod errors;
 mod files;
 mod leaks;
+mod openapi;
 mod paging;
 mod shutdown;
 mod skills;

@@ -1,4 +1,4 @@
-//! How a server ends: uploads finish, and nothing waits for ever.
+//! How connections end: uploads finish, refusals are heard, nothing waits for ever.
 
 use std::time::Duration;
 
@@ -107,4 +107,23 @@ async fn an_idle_connection_does_not_hold_the_end_up() {
     assert_eq!(&start, b"HTTP/1.1 200");
     running.stop.cancel();
     running.done.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_refusal_is_heard_by_a_client_that_is_still_sending() {
+    let running = start(Duration::from_secs(60)).await;
+    let body = vec![0; 8 << 20];
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let head = format!(
+        "POST /v1/skills HTTP/1.1\r\nhost: localhost\r\nx-api-key: sk-pw-wrong\r\n\
+         content-type: {}\r\ncontent-length: {}\r\n\r\n",
+        Form::kind(),
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // The refusal is ready long before this is sent; the connection must not break.
+    stream.write_all(&body).await.unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 401");
 }

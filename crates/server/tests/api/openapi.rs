@@ -1,0 +1,29 @@
+//! The description describes what is there.
+
+use axum::http::Method;
+
+use crate::client::{As, Server};
+
+#[tokio::test]
+async fn every_verb_that_is_described_is_there() {
+    let server = Server::new().await;
+    let document = server.get(As::OpenAi, "/openapi.json").send().await.ok();
+    let mut verbs = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for method in methods.as_object().unwrap().keys() {
+            let method: Method = method.to_uppercase().parse().unwrap();
+            let path = path.replace(['{', '}'], "");
+            let answer = server
+                .request(As::OpenAi, method.clone(), &path)
+                .send()
+                .await;
+            if !answer.status.is_success() {
+                let code = answer.code();
+                let there = code != "route-not-found" && code != "method-not-allowed";
+                assert!(there, "{method} {path}: {code}");
+            }
+            verbs += 1;
+        }
+    }
+    assert_eq!(verbs, 6 + 2 * 18);
+}
