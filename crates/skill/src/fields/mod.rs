@@ -1,7 +1,7 @@
 //! What the fields of a frontmatter mean.
 //!
 //! Each file reads one field, or a family of them, from a parsed
-//! [`Frontmatter`](crate::frontmatter::Frontmatter) and reports what it cannot
+//! [`Frontmatter`] and reports what it cannot
 //! use. A field that cannot be used is told and left out, never guessed.
 
 pub mod allowed_tools;
