@@ -6,13 +6,16 @@ use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
 
-/// Versions of the vendors' Python clients that are tried, old and new.
-const SDK_CLIENTS: [&str; 5] = [
+/// Python clients of the server that are tried, each in an environment of its own:
+/// the vendors', old and new, another gateway's, and a fuzzer of APIs.
+const SDK_CLIENTS: [&str; 7] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
     "openai-2.54",
     "openai-3.49",
+    "litellm",
+    "schemathesis",
 ];
 
 /// Installs everything. Quick when it is there already.
