@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use prowess_provider::Providers;
-use prowess_server::{App, Settings, serve};
+use prowess_server::{App, serve};
 use prowess_store::Store;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -64,8 +64,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-async fn run_server(config: Config) -> anyhow::Result<()> {
-    let providers = Providers::new(config.gateway.clone())?;
+async fn run_server(mut config: Config) -> anyhow::Result<()> {
+    config.server.settings.providers = Some(Providers::new(config.gateway.clone())?);
     let store = Store::open(&config.store)
         .await
         .context("cannot open the store")?;
@@ -74,21 +74,29 @@ async fn run_server(config: Config) -> anyhow::Result<()> {
     let listener = listener.with_context(|| format!("cannot listen on {listen}"))?;
     let stop = CancellationToken::new();
     tokio::spawn(cancel_on_signal(stop.clone()));
-    announce(&config, &listener, &providers)?;
-    let settings = Settings {
-        providers: Some(providers),
-        ..config.server.settings
-    };
-    let app = App::new(store.clone(), settings);
+    announce(&config, &listener)?;
+    let app = App::new(store.clone(), config.server.settings);
     serve(listener, app, stop, config.server.options).await;
     store.close().await;
     Ok(())
 }
 
-fn announce(config: &Config, listener: &TcpListener, providers: &Providers) -> anyhow::Result<()> {
+/// Whose models can be called.
+fn offer(providers: &Providers) -> String {
+    match providers.names() {
+        names if names.is_empty() => "no keys for models: set OPENAI_API_KEY, ANTHROPIC_API_KEY \
+             or the like, or write [providers] in prowess.toml"
+            .to_owned(),
+        names => format!("models from: {}", names.join(", ")),
+    }
+}
+
+fn announce(config: &Config, listener: &TcpListener) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     output::remark(&format!("listening on http://{address}"));
-    output::remark(&offer(providers));
+    if let Some(providers) = &config.server.settings.providers {
+        output::remark(&offer(providers));
+    }
     if config.server.settings.master_key.is_none() {
         output::remark(
             "no master key: this machine only, and any key or none will do; \
@@ -101,16 +109,6 @@ fn announce(config: &Config, listener: &TcpListener, providers: &Providers) -> a
         ));
     }
     Ok(())
-}
-
-/// Whose models can be called.
-fn offer(providers: &Providers) -> String {
-    match providers.names() {
-        names if names.is_empty() => "no keys for models: set OPENAI_API_KEY, ANTHROPIC_API_KEY \
-             or the like, or write [providers] in prowess.toml"
-            .to_owned(),
-        names => format!("models from: {}", names.join(", ")),
-    }
 }
 
 /// The first signal ends the server in good order, the second at once.

@@ -88,3 +88,15 @@ async fn what_a_dialect_cannot_say_is_named_in_a_header() {
     let answer = gateway.post("/v1/messages", asked.to_string()).await;
     assert_eq!(answer.header("prowess-dropped"), Some("top_k"));
 }
+
+#[tokio::test]
+async fn requests_are_counted_by_route_and_status() {
+    let gateway = Gateway::start().await;
+    for (model, status) in [("stage/hero", 200), ("nobody/hero", 404)] {
+        let asked = question(Client::Chat, model, false).to_string();
+        gateway.post("/v1/chat/completions", asked).await;
+        let counted = gateway.get("/metrics", &[]).await;
+        let line = format!(r#"route="/v1/chat/completions",status="{status}""#);
+        assert!(counted.text().contains(&line), "{}", counted.text());
+    }
+}
