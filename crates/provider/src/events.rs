@@ -91,7 +91,10 @@ impl EventStream {
     pub(crate) async fn first(&mut self) -> Option<&StreamEvent> {
         if self.ready.is_empty() {
             let event = std::future::poll_fn(|context| self.poll_event(context)).await;
-            self.ready.extend(event);
+            // Others may have come along with it; it stands before them.
+            if let Some(event) = event {
+                self.ready.push_front(event);
+            }
         }
         self.ready.front()
     }

@@ -2,7 +2,8 @@
 //!
 //! Both vendors use the same paths. Every Anthropic SDK sends `anthropic-version`
 //! with every call and no OpenAI SDK does, so that header decides; a request below
-//! `/anthropic` or `/openai` is told by its path.
+//! `/anthropic` or `/openai` is told by its path, and so is one to a model: each
+//! dialect has a path of its own for those.
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -36,6 +37,11 @@ impl Dialect {
             let rest = path.strip_prefix(mount);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
+        match verb(path) {
+            "messages" => return Dialect::Anthropic(Betas::of(headers)),
+            "chat" | "responses" => return Dialect::OpenAi,
+            _ => {}
+        }
         if below("/openai") {
             Dialect::OpenAi
         } else if below("/anthropic") || headers.contains_key("anthropic-version") {
@@ -44,6 +50,14 @@ impl Dialect {
             Dialect::OpenAi
         }
     }
+}
+
+/// The first word of a path after its mount.
+fn verb(path: &str) -> &str {
+    let vendor = path.strip_prefix("/anthropic");
+    let vendor = vendor.or_else(|| path.strip_prefix("/openai"));
+    let mut words = vendor.unwrap_or(path).split('/').skip(1);
+    words.find(|word| *word != "v1").unwrap_or_default()
 }
 
 impl Betas {
@@ -122,6 +136,20 @@ mod tests {
             Dialect::OpenAi
         );
         assert_eq!(Dialect::of("/anthropics/v1", &plain), Dialect::OpenAi);
+    }
+
+    #[test]
+    fn a_request_to_a_model_is_told_by_its_path_alone() {
+        let plain = headers(&[]);
+        let versioned = headers(&[("anthropic-version", "2026-10-21")]);
+        let anthropic = Dialect::Anthropic(Betas::default());
+        for path in ["/v1/messages", "/v1/v1/messages/count_tokens"] {
+            assert_eq!(Dialect::of(path, &plain), anthropic, "{path}");
+        }
+        for path in ["/v1/chat/completions", "/anthropic/v1/responses"] {
+            assert_eq!(Dialect::of(path, &versioned), Dialect::OpenAi, "{path}");
+        }
+        assert_eq!(Dialect::of("/v1/files/messages", &plain), Dialect::OpenAi);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! The HTTP face: skills and files in two vendors' dialects.
+//! The HTTP face: the model gateway, and skills and files in two vendors' dialects.
 //!
 //! Handlers here are thin: they read a request in its dialect, ask the store, and
 //! write the answer in the same dialect. What a skill is belongs to
-//! `prowess-skill`, where it stays to `prowess-store`; this crate knows no SQL, and
+//! `prowess-skill`, where it stays to `prowess-store`, what a model's dialect means to
+//! `prowess-wire` and how it is called to `prowess-provider`; this crate knows no SQL, and
 //! it reads no configuration file and no environment: it is given [`Settings`].
 //!
 //! # Layout

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use prowess_provider::Providers;
 use prowess_skill::Limits;
 use prowess_store::TenantId;
 
@@ -19,8 +20,10 @@ pub struct Settings {
     pub skills_at: SkillsAt,
     /// The account for requests that are for Anthropic's own skills.
     pub anthropic: Option<AnthropicAccount>,
-    /// The names of the models on offer.
-    pub models: Vec<String>,
+    /// The models on offer, and the ways to them; none by default.
+    pub providers: Option<Providers>,
+    /// Bytes of a request to a model.
+    pub request_bytes: usize,
     /// Bounds on an uploaded skill.
     pub skill_limits: Limits,
     /// Bytes of an uploaded file.
@@ -38,7 +41,8 @@ impl Default for Settings {
             index_tenant: None,
             skills_at: SkillsAt::Store,
             anthropic: None,
-            models: Vec::new(),
+            providers: None,
+            request_bytes: 32 << 20,
             skill_limits: Limits::default(),
             file_bytes: 500_000_000,
             uploads: 16,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use prowess_provider::Providers;
 use prowess_server::{App, serve};
 use prowess_store::Store;
 use tokio::net::TcpListener;
@@ -14,7 +15,7 @@ use super::logging::{self, Detail};
 use super::{Exit, output};
 use crate::config::{Config, Overrides};
 
-/// Serve the skills API.
+/// Serve models, skills and files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -65,7 +66,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-async fn run_server(config: Config) -> anyhow::Result<()> {
+async fn run_server(mut config: Config) -> anyhow::Result<()> {
+    config.server.settings.providers = Some(Providers::new(config.gateway.clone())?);
     let store = Store::open(&config.store)
         .await
         .context("cannot open the store")?;
@@ -83,9 +85,22 @@ async fn run_server(config: Config) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whose models can be called.
+fn offer(providers: &Providers) -> String {
+    match providers.names() {
+        names if names.is_empty() => "no keys for models: set OPENAI_API_KEY, ANTHROPIC_API_KEY \
+             or the like, or write [providers] in prowess.toml"
+            .to_owned(),
+        names => format!("models from: {}", names.join(", ")),
+    }
+}
+
 fn announce(config: &Config, listener: &TcpListener) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     output::remark(&format!("listening on http://{address}"));
+    if let Some(providers) = &config.server.settings.providers {
+        output::remark(&offer(providers));
+    }
     if config.server.settings.master_key.is_none() {
         output::remark(
             "no master key: this machine only, and any key or none will do; \

@@ -1,5 +1,6 @@
 //! Why a configuration cannot be used.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// What is wrong with a configuration, and where.
@@ -43,10 +44,13 @@ pub enum ConfigError {
     #[error("{setting}: {reason}")]
     Invalid {
         /// Which setting.
-        setting: &'static str,
+        setting: Cow<'static, str>,
         /// What is wrong with it.
         reason: String,
     },
+    /// Providers or models that cannot be used as they are described.
+    #[error(transparent)]
+    Providers(#[from] prowess_provider::config::ConfigError),
 }
 
 impl ConfigError {
@@ -58,6 +62,7 @@ impl ConfigError {
             ConfigError::Syntax { .. } => "config-syntax",
             ConfigError::UnknownKey { .. } => "config-unknown-key",
             ConfigError::Invalid { .. } => "config-invalid",
+            ConfigError::Providers(error) => error.code(),
         }
     }
 
@@ -86,9 +91,12 @@ impl ConfigError {
         }
     }
 
-    pub(super) fn invalid(setting: &'static str, reason: impl Into<String>) -> ConfigError {
+    pub(super) fn invalid(
+        setting: impl Into<Cow<'static, str>>,
+        reason: impl Into<String>,
+    ) -> ConfigError {
         ConfigError::Invalid {
-            setting,
+            setting: setting.into(),
             reason: reason.into(),
         }
     }

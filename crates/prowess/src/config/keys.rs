@@ -4,34 +4,109 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, line};
 
-/// A section's name and its keys.
-type Section = (&'static str, &'static [&'static str]);
+/// A section of the file and the keys it knows.
+#[derive(Debug)]
+pub(super) struct Section {
+    pub(super) name: &'static str,
+    pub(super) keys: &'static [&'static str],
+    shape: Shape,
+}
+
+/// How a section is written.
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    /// `[name]`
+    One,
+    /// `[name.any]`, as often as wanted.
+    Named,
+    /// `[[name]]`, as often as wanted.
+    List,
+}
+
+impl Section {
+    pub(super) const fn one(name: &'static str, keys: &'static [&'static str]) -> Self {
+        let shape = Shape::One;
+        Section { name, keys, shape }
+    }
+
+    pub(super) const fn named(name: &'static str, keys: &'static [&'static str]) -> Self {
+        let shape = Shape::Named;
+        Section { name, keys, shape }
+    }
+
+    pub(super) const fn list(name: &'static str, keys: &'static [&'static str]) -> Self {
+        let shape = Shape::List;
+        Section { name, keys, shape }
+    }
+
+    /// The line above its keys; `one` is the name of one of several.
+    #[cfg(test)]
+    pub(super) fn header(&self, one: &str) -> String {
+        let name = self.name;
+        match self.shape {
+            Shape::One => format!("[{name}]"),
+            Shape::Named => format!("[{name}.{one}]"),
+            Shape::List => format!("[[{name}]]"),
+        }
+    }
+
+    /// Its tables, each with what its keys are called in messages.
+    fn tables<'a, 't>(&self, value: &'a DeValue<'t>) -> Vec<(String, &'a DeTable<'t>)> {
+        let name = self.name;
+        let table = |path: String, value: &'a DeValue<'t>| match value {
+            DeValue::Table(table) => Some((path, table)),
+            _ => None,
+        };
+        match (self.shape, value) {
+            (Shape::One, one) => table(name.to_owned(), one).into_iter().collect(),
+            (Shape::Named, DeValue::Table(named)) => named
+                .iter()
+                .filter_map(|(key, one)| table(format!("{name}.{}", key.get_ref()), one.get_ref()))
+                .collect(),
+            (Shape::List, DeValue::Array(list)) => list
+                .iter()
+                .filter_map(|one| table(name.to_owned(), one.get_ref()))
+                .collect(),
+            // Whatever else it is has the wrong type, which is told elsewhere.
+            _ => Vec::new(),
+        }
+    }
+}
 
 /// Refuses the first section or key that is not known.
 pub(super) fn check(text: &str, sections: &[Section]) -> Result<(), ConfigError> {
     let table = DeTable::parse(text).map_err(|error| ConfigError::toml(text, &error))?;
-    for (section, value) in table.get_ref() {
-        let name = section.get_ref().as_ref();
-        let Some((_, keys)) = sections.iter().find(|(known, _)| *known == name) else {
-            let known: Vec<_> = sections.iter().map(|(known, _)| *known).collect();
+    for (key, value) in table.get_ref() {
+        let name = key.get_ref().as_ref();
+        let Some(section) = sections.iter().find(|section| section.name == name) else {
+            let known: Vec<_> = sections.iter().map(|section| section.name).collect();
             return Err(ConfigError::UnknownKey {
-                line: line(text, section.span().start),
+                line: line(text, key.span().start),
                 what: format!("`[{name}]` is not a section"),
                 hint: hint(name, &known, "[", "]"),
             });
         };
-        let DeValue::Table(inner) = value.get_ref() else {
-            continue;
-        };
-        for key in inner.keys() {
-            let written = key.get_ref().as_ref();
-            if !keys.contains(&written) {
-                return Err(ConfigError::UnknownKey {
-                    line: line(text, key.span().start),
-                    what: format!("`{name}.{written}` is not a setting"),
-                    hint: hint(written, keys, "", ""),
-                });
-            }
+        for (path, inner) in section.tables(value.get_ref()) {
+            check_keys(text, &path, inner, section.keys)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_keys(
+    text: &str,
+    path: &str,
+    table: &DeTable<'_>,
+    known: &[&str],
+) -> Result<(), ConfigError> {
+    for key in table.keys() {
+        let written = key.get_ref().as_ref();
+        if !known.contains(&written) {
+            return Err(ConfigError::UnknownKey {
+                line: line(text, key.span().start),
+                what: format!("`{path}.{written}` is not a setting"),
+                hint: hint(written, known, "", ""),
+            });
         }
     }
     Ok(())

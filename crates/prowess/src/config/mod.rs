@@ -7,14 +7,20 @@
 mod blobs;
 mod error;
 mod keys;
+mod models;
+mod providers;
 mod secret;
 mod server;
 mod store;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use prowess_provider::config::Config as Gateway;
 use prowess_store::StoreConfig;
 use serde::Deserialize;
+
+use keys::Section;
 
 pub use error::ConfigError;
 pub use server::Server;
@@ -29,6 +35,8 @@ pub struct Config {
     pub server: Server,
     /// Where everything is kept.
     pub store: StoreConfig,
+    /// Providers and models.
+    pub gateway: Gateway,
 }
 
 /// What is said outside the file, and goes before it.
@@ -51,13 +59,17 @@ struct Raw {
     server: server::Raw,
     store: store::Raw,
     blobs: blobs::Raw,
+    providers: BTreeMap<String, providers::Raw>,
+    models: Vec<models::Raw>,
 }
 
 /// Every section and its keys.
-const SECTIONS: &[(&str, &[&str])] = &[
-    ("server", server::KEYS),
-    ("store", store::KEYS),
-    ("blobs", blobs::KEYS),
+const SECTIONS: &[Section] = &[
+    Section::one("server", server::KEYS),
+    Section::one("store", store::KEYS),
+    Section::one("blobs", blobs::KEYS),
+    Section::named("providers", providers::KEYS),
+    Section::list("models", models::KEYS),
 ];
 
 impl Config {
@@ -70,17 +82,23 @@ impl Config {
             Err(error) if !named && error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(ConfigError::unreadable(path, &error)),
         };
-        Config::read(&text, overrides).map_err(|error| error.in_file(path))
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Config::read(&text, folder, overrides).map_err(|error| error.in_file(path))
     }
 
-    /// Reads and checks a text.
-    pub fn read(text: &str, overrides: &Overrides) -> Result<Config, ConfigError> {
+    /// Reads and checks a text. Scripts it names are looked for from `folder`.
+    pub fn read(text: &str, folder: &Path, overrides: &Overrides) -> Result<Config, ConfigError> {
         keys::check(text, SECTIONS)?;
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigError::toml(text, &error))?;
         let data_dir = server::data_dir(&raw.server, overrides)?;
         Ok(Config {
             store: store::check(&raw.store, &raw.blobs, data_dir, overrides)?,
             server: server::check(&raw.server, overrides)?,
+            gateway: Gateway {
+                providers: providers::check(raw.providers, folder)?,
+                models: models::check(raw.models),
+                ..Gateway::default()
+            },
         })
     }
 }
@@ -94,7 +112,7 @@ mod tests {
             data_dir: Some("/data".into()),
             ..Overrides::default()
         };
-        Config::read(text, &overrides)
+        Config::read(text, Path::new(""), &overrides)
     }
 
     fn refused(text: &str) -> String {
@@ -153,6 +171,71 @@ mod tests {
     }
 
     #[test]
+    fn providers_and_models_are_read_with_all_their_kinds() {
+        let config = read(
+            "[providers.a]\nkind = \"anthropic\"\nversion = \"2026-10-21\"\ncaller_key = true\n\
+             [providers.o]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9/v1\"\n\
+             api_key = \"env:O_KEY\"\nresponses = true\nheaders = { x-team = \"blue\" }\n\
+             connect_seconds = 1\nanswer_seconds = 2\nidle_seconds = 3\nattempts = 4\n\
+             [providers.z]\nkind = \"azure\"\napi_version = \"2026-01-01\"\nbearer = true\n\
+             [providers.b]\nkind = \"bedrock\"\nregion = \"eu-west-1\"\napi = \"converse\"\n\
+             access_key_id = \"id\"\nsecret_access_key = \"env:S\"\nsession_token = \"env:T\"\n\
+             [providers.v]\nkind = \"vertex\"\nproject = \"p\"\nlocation = \"global\"\n\
+             [providers.g]\nkind = \"gemini\"\napi_version = \"v1\"\n\
+             [providers.s]\nkind = \"scripted\"\nscript = \"s.toml\"\n\
+             [[models]]\nname = \"small\"\naliases = [\"tiny\"]\nprovider = \"o\"\n\
+             model = \"o-1\"\nfallbacks = [\"a/claude\"]\nconcurrent = 3\n",
+        );
+        let gateway = config.unwrap().gateway;
+        let provider = |name: &str| {
+            let mut all = gateway.providers.iter();
+            all.find(|provider| provider.name == name).unwrap()
+        };
+        insta::assert_debug_snapshot!(provider("o"));
+        insta::assert_debug_snapshot!(provider("b").kind);
+        insta::assert_debug_snapshot!(gateway.models);
+        let kinds: Vec<_> = gateway.providers.iter().map(|p| p.kind.word()).collect();
+        assert_eq!(
+            kinds,
+            [
+                "anthropic",
+                "bedrock",
+                "gemini",
+                "openai",
+                "scripted",
+                "vertex",
+                "azure"
+            ]
+        );
+    }
+
+    #[test]
+    fn mistakes_in_providers_and_models_are_told_with_their_place() {
+        let about = |text: &str| refused(&format!("[providers.acme]\n{text}\n"));
+        insta::assert_snapshot!(about("kind = \"openai\"\nbase_ulr = \"x\""), @"line 3: `providers.acme.base_ulr` is not a setting; did you mean `base_url`?");
+        insta::assert_snapshot!(about("kind = \"open-ai\""), @"providers.acme.kind: `open-ai` is not one of anthropic, openai, azure, bedrock, vertex, gemini, scripted");
+        insta::assert_snapshot!(about("kind = \"openai\"\nregion = \"eu\""), @"providers.acme.region: this is a setting of bedrock, and the kind is openai");
+        insta::assert_snapshot!(about("kind = \"scripted\""), @r#"providers.acme.script: a scripted provider needs a script: script = "script.toml""#);
+        insta::assert_snapshot!(about("kind = \"bedrock\"\naccess_key_id = \"id\""), @"providers.acme.access_key_id: access_key_id and secret_access_key only work together");
+        insta::assert_snapshot!(about("base_url = \"http://127.0.0.1\""), @"line 1: missing field `kind`");
+        insta::assert_snapshot!(refused("[[models]]\nname = \"a\"\nprovidr = \"b\"\n"), @"line 3: `models.providr` is not a setting; did you mean `provider`?");
+        insta::assert_snapshot!(refused("[[models]]\nname = \"a\"\n"), @"line 1: missing field `provider`");
+        insta::assert_snapshot!(refused("[models]\nname = \"a\"\n"), @"line 1: invalid type: map, expected a sequence");
+    }
+
+    #[test]
+    fn a_script_is_looked_for_beside_its_configuration() {
+        let text = "[providers.s]\nkind = \"scripted\"\nscript = \"script.toml\"\n";
+        let overrides = Overrides {
+            data_dir: Some("/data".into()),
+            ..Overrides::default()
+        };
+        let config = Config::read(text, Path::new("/etc/prowess"), &overrides).unwrap();
+        let kind = format!("{:?}", config.gateway.providers[0].kind);
+        assert!(kind.contains("/etc/prowess/script.toml"), "{kind}");
+    }
+
+    #[test]
     fn a_master_key_may_be_kept_elsewhere() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("key");
@@ -171,11 +254,12 @@ mod tests {
 
     #[test]
     fn the_keys_of_each_section_are_those_it_reads() {
-        for (section, keys) in SECTIONS {
-            for key in *keys {
-                let error = toml::from_str::<Raw>(&format!("[{section}]\n{key} = []\n"));
-                let error = error.map(drop).unwrap_err().to_string();
-                assert!(!error.contains("unknown field"), "{section}.{key}: {error}");
+        for section in SECTIONS {
+            for key in section.keys {
+                let text = format!("{}\n{key} = 1.5\n", section.header("any"));
+                let error = toml::from_str::<Raw>(&text).map(drop).unwrap_err();
+                let error = error.to_string();
+                assert!(!error.contains("unknown field"), "{text}: {error}");
             }
         }
     }

@@ -19,6 +19,7 @@ pub(super) const KEYS: &[&str] = &[
     "index_tenant",
     "skills_provider",
     "file_bytes",
+    "request_bytes",
     "uploads",
     "connections",
     "grace_seconds",
@@ -43,6 +44,8 @@ pub(super) struct Raw {
     skills_provider: Option<String>,
     /// Bytes of an uploaded file.
     file_bytes: Option<u64>,
+    /// Bytes of a request to a model.
+    request_bytes: Option<usize>,
     /// Skill uploads in memory at once.
     uploads: Option<usize>,
     /// Connections at once.
@@ -75,6 +78,7 @@ pub(super) fn check(raw: &Raw, overrides: &Overrides) -> Result<Server, ConfigEr
             skills_at: skills_at(raw)?,
             anthropic: anthropic(),
             file_bytes: raw.file_bytes.unwrap_or(defaults.file_bytes),
+            request_bytes: raw.request_bytes.unwrap_or(defaults.request_bytes),
             uploads: raw.uploads.unwrap_or(defaults.uploads),
             ..defaults
         },

@@ -43,6 +43,8 @@ pub(crate) enum Need {
     ReadFiles,
     /// To upload and delete files.
     WriteFiles,
+    /// To call models.
+    UseModels,
     /// To see what is on offer.
     Look,
     /// To see how the server does.
@@ -57,6 +59,7 @@ impl Need {
             Need::PublishSkills => &[Scope::Publish],
             Need::ReadFiles => &[Scope::Read, Scope::Use, Scope::Publish],
             Need::WriteFiles => &[Scope::Use, Scope::Publish],
+            Need::UseModels => &[Scope::Use],
             Need::Look => &[Scope::Read, Scope::Use, Scope::Publish],
             Need::Administer => &[Scope::Admin],
         }

@@ -5,6 +5,8 @@
 mod drain;
 mod metrics;
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
@@ -19,6 +21,16 @@ pub(crate) use metrics::Metrics;
 use crate::dialect::Dialect;
 use crate::error::{self, ApiError};
 
+/// The id of a request, by which its log lines are found.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RequestId(Arc<str>);
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// Gives a request its context, and its response what every response has.
 pub(crate) async fn around(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
@@ -28,6 +40,9 @@ pub(crate) async fn around(mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or_else(|| "unmatched".to_owned(), |path| path.as_str().to_owned());
     request.extensions_mut().insert(dialect);
+    request
+        .extensions_mut()
+        .insert(RequestId(Arc::from(id.as_str())));
     let empty = tracing::field::Empty;
     let span = tracing::info_span!("request", id, %method, route, tenant = empty, key = empty);
     let request = request.map(drain::Drained::wrap);

@@ -3,6 +3,7 @@
 
 pub(crate) mod discovery;
 mod files;
+mod gateway;
 mod health;
 mod models;
 mod skills;
@@ -52,6 +53,7 @@ fn api(app: &App) -> Router<App> {
     skills::routes(app)
         .merge(files::routes(app))
         .merge(models::routes())
+        .merge(gateway::routes())
 }
 
 async fn nothing_here(method: Method, uri: Uri) -> ApiError {

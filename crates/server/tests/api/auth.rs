@@ -1,6 +1,8 @@
 //! Keys: the master's, virtual ones, none.
 
 use axum::http::{Method, StatusCode};
+use prowess_provider::Providers;
+use prowess_provider::config::{Config, Kind, ModelConfig, ProviderConfig, ScriptedOptions};
 use prowess_server::{Secret, Settings};
 use prowess_store::{Scope, TenantId};
 
@@ -12,14 +14,29 @@ const MASTER: &str = "the-master-key-of-these-tests";
 async fn locked() -> Server {
     Server::with(Settings {
         master_key: Some(Secret::new(MASTER)),
-        models: vec!["small".to_owned()],
+        providers: Some(small()),
         ..Settings::default()
     })
     .await
 }
 
+/// One model that always says the same.
+fn small() -> Providers {
+    let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
+    let config = Config {
+        providers: vec![ProviderConfig::new("stage", Kind::Scripted(script))],
+        models: vec![ModelConfig::new("small", "stage")],
+        ..Config::default()
+    };
+    Providers::new(config).unwrap()
+}
+
 /// Every route that needs a key, with what it needs.
-const ROUTES: [(&str, &str, &[Scope]); 22] = [
+const ROUTES: [(&str, &str, &[Scope]); 26] = [
+    ("POST", "/v1/messages", &[Scope::Use]),
+    ("POST", "/v1/messages/count_tokens", &[Scope::Use]),
+    ("POST", "/v1/chat/completions", &[Scope::Use]),
+    ("POST", "/v1/responses", &[Scope::Use]),
     ("GET", "/v1/skills", &[Scope::Read, Scope::Publish]),
     ("POST", "/v1/skills", &[Scope::Publish]),
     ("GET", "/v1/skills/skill_x", &[Scope::Read, Scope::Publish]),

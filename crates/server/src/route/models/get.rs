@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use prowess_provider::Target;
 use serde_json::Value;
 
 use super::{object, unknown};
@@ -11,6 +12,7 @@ use crate::dialect::Dialect;
 use crate::error::ApiError;
 use crate::extract::Path;
 
+/// Whatever can be called is there, also when no list names it.
 pub(crate) async fn get(
     State(app): State<App>,
     dialect: Dialect,
@@ -18,8 +20,9 @@ pub(crate) async fn get(
     Path(name): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
     caller.may(Need::Look)?;
-    let known = app.settings().models.contains(&name);
-    known
-        .then(|| Json(object(dialect, &name)))
-        .ok_or_else(|| unknown(&name))
+    let providers = app.settings().providers.as_ref();
+    let route = providers.and_then(|providers| providers.route(&name).ok());
+    let route = route.ok_or_else(|| unknown(&name))?;
+    let provider = route.targets().first().map(Target::provider);
+    Ok(Json(object(dialect, &name, provider.unwrap_or_default())))
 }

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use prowess_provider::Providers;
 use prowess_store::Page;
 use serde_json::Value;
 
@@ -19,8 +20,14 @@ pub(crate) async fn list(
     caller: Caller,
 ) -> Result<Json<Value>, ApiError> {
     caller.may(Need::Look)?;
-    let models = app.settings().models.iter();
-    let items: Vec<_> = models.map(|name| object(dialect, name)).collect();
+    let providers = app.settings().providers.as_ref();
+    let models = providers.map(Providers::models).unwrap_or_default();
+    let items: Vec<_> = models
+        .iter()
+        // A pattern is no model.
+        .filter(|model| !model.name.ends_with('*'))
+        .map(|model| object(dialect, &model.name, &model.provider))
+        .collect();
     Ok(Json(match dialect {
         Dialect::Anthropic(_) => render::anthropic::page_by_id(Page { items, next: None }),
         Dialect::OpenAi => render::openai::list(items, false),

@@ -22,7 +22,7 @@ pub(super) fn routes() -> Router<App> {
 /// A model is configured, not made: it has no date of its own.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
-fn object(dialect: Dialect, name: &str) -> Value {
+fn object(dialect: Dialect, name: &str, provider: &str) -> Value {
     match dialect {
         Dialect::Anthropic(_) => json!({
             "id": name,
@@ -37,7 +37,7 @@ fn object(dialect: Dialect, name: &str) -> Value {
             "id": name,
             "object": "model",
             "created": 0,
-            "owned_by": "prowess",
+            "owned_by": provider,
         }),
     }
 }

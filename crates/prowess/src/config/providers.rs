@@ -1,0 +1,272 @@
+//! `[providers.NAME]`: servers that have models.
+//!
+//! All kinds share one table of keys; those that only some kinds have are refused for
+//! the others, so that no setting is written in vain.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prowess_provider::KeySource;
+use prowess_provider::config::{
+    AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, GeminiOptions, KIND_WORDS,
+    Kind, OpenAiOptions, Policies, ProviderConfig, ScriptedOptions, VertexOptions,
+};
+use serde::Deserialize;
+
+use super::error::ConfigError;
+
+pub(super) const KEYS: &[&str] = &[
+    "kind",
+    "base_url",
+    "api_key",
+    "caller_key",
+    "headers",
+    "connect_seconds",
+    "answer_seconds",
+    "idle_seconds",
+    "attempts",
+    "version",
+    "responses",
+    "api_version",
+    "bearer",
+    "region",
+    "access_key_id",
+    "secret_access_key",
+    "session_token",
+    "api",
+    "anthropic_version",
+    "credentials",
+    "project",
+    "location",
+    "script",
+];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Raw {
+    /// `anthropic`, `openai`, `azure`, `bedrock`, `vertex`, `gemini` or `scripted`.
+    kind: String,
+    /// Its address; the kind's own when left out.
+    base_url: Option<String>,
+    /// Its key: `env:NAME`, `file:PATH` or the key itself.
+    api_key: Option<String>,
+    /// Whether clients may bring a key of their own, in `prowess-provider-key`.
+    #[serde(default)]
+    caller_key: bool,
+    /// Headers added to every request; `env:NAME` and `file:PATH` work here too.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    /// How long a connection may take.
+    connect_seconds: Option<u64>,
+    /// How long the head of an answer may take.
+    answer_seconds: Option<u64>,
+    /// How long an answer may stand still.
+    idle_seconds: Option<u64>,
+    /// How often a request is sent at most.
+    attempts: Option<u32>,
+    /// `anthropic`: the API version sent when the client names none.
+    version: Option<String>,
+    /// `openai`: whether it has `/responses`.
+    responses: Option<bool>,
+    /// `azure`, `gemini`: the API version in the address.
+    api_version: Option<String>,
+    /// `azure`: whether the key is an Entra ID token.
+    bearer: Option<bool>,
+    /// `bedrock`: the region.
+    region: Option<String>,
+    /// `bedrock`: an AWS key, with its secret and the token of its session.
+    access_key_id: Option<String>,
+    secret_access_key: Option<String>,
+    session_token: Option<String>,
+    /// `bedrock`: `auto`, `invoke` or `converse`.
+    api: Option<String>,
+    /// `bedrock`, `vertex`: `anthropic_version` in the body.
+    anthropic_version: Option<String>,
+    /// `vertex`: the file of a service account's key or a user's credentials.
+    credentials: Option<PathBuf>,
+    /// `vertex`: the project.
+    project: Option<String>,
+    /// `vertex`: the location.
+    location: Option<String>,
+    /// `scripted`: the script, from the folder of the configuration.
+    script: Option<PathBuf>,
+}
+
+/// The providers of a file that lies in `folder`.
+pub(super) fn check(
+    raw: BTreeMap<String, Raw>,
+    folder: &Path,
+) -> Result<Vec<ProviderConfig>, ConfigError> {
+    let checked = raw.into_iter().map(|(name, raw)| raw.check(name, folder));
+    checked.collect()
+}
+
+impl Raw {
+    fn check(mut self, name: String, folder: &Path) -> Result<ProviderConfig, ConfigError> {
+        self.refuse_foreign_keys(&name)?;
+        let policies = self.policies();
+        let headers = std::mem::take(&mut self.headers).into_iter();
+        let headers = headers.map(|(header, value)| (header, KeySource::parse(&value)));
+        Ok(ProviderConfig {
+            base_url: self.base_url.take(),
+            api_key: self.api_key.take().map(|key| KeySource::parse(&key)),
+            caller_key: self.caller_key,
+            headers: headers.collect(),
+            policies,
+            kind: self.kind(&name, folder)?,
+            name,
+        })
+    }
+
+    fn policies(&self) -> Policies {
+        let mut policies = Policies::default();
+        let set = |to: &mut Duration, seconds: Option<u64>| {
+            *to = seconds.map_or(*to, Duration::from_secs);
+        };
+        set(&mut policies.timeouts.connect, self.connect_seconds);
+        set(&mut policies.timeouts.answer, self.answer_seconds);
+        set(&mut policies.timeouts.idle, self.idle_seconds);
+        policies.retry.attempts = self.attempts.unwrap_or(policies.retry.attempts);
+        policies
+    }
+
+    /// Which of the keys that not every kind has are written, and which kinds have them.
+    fn particular(&self) -> [(&'static str, bool, &'static [&'static str]); 14] {
+        [
+            ("version", self.version.is_some(), &["anthropic"]),
+            ("responses", self.responses.is_some(), &["openai"]),
+            (
+                "api_version",
+                self.api_version.is_some(),
+                &["azure", "gemini"],
+            ),
+            ("bearer", self.bearer.is_some(), &["azure"]),
+            ("region", self.region.is_some(), &["bedrock"]),
+            ("access_key_id", self.access_key_id.is_some(), &["bedrock"]),
+            (
+                "secret_access_key",
+                self.secret_access_key.is_some(),
+                &["bedrock"],
+            ),
+            ("session_token", self.session_token.is_some(), &["bedrock"]),
+            ("api", self.api.is_some(), &["bedrock"]),
+            (
+                "anthropic_version",
+                self.anthropic_version.is_some(),
+                &["bedrock", "vertex"],
+            ),
+            ("credentials", self.credentials.is_some(), &["vertex"]),
+            ("project", self.project.is_some(), &["vertex"]),
+            ("location", self.location.is_some(), &["vertex"]),
+            ("script", self.script.is_some(), &["scripted"]),
+        ]
+    }
+
+    fn refuse_foreign_keys(&self, name: &str) -> Result<(), ConfigError> {
+        let kind = self.kind.as_str();
+        let foreign = self.particular().into_iter();
+        let foreign = foreign.filter(|(_, written, _)| *written && KIND_WORDS.contains(&kind));
+        match foreign
+            .into_iter()
+            .find(|(_, _, kinds)| !kinds.contains(&kind))
+        {
+            None => Ok(()),
+            Some((key, _, kinds)) => {
+                let kinds = kinds.join(" and ");
+                let reason = format!("this is a setting of {kinds}, and the kind is {kind}");
+                Err(ConfigError::invalid(
+                    format!("providers.{name}.{key}"),
+                    reason,
+                ))
+            }
+        }
+    }
+
+    fn kind(self, name: &str, folder: &Path) -> Result<Kind, ConfigError> {
+        Ok(match self.kind.as_str() {
+            "anthropic" => Kind::Anthropic(match self.version {
+                Some(version) => AnthropicOptions { version },
+                None => AnthropicOptions::default(),
+            }),
+            "openai" => Kind::OpenAi(OpenAiOptions {
+                responses: self.responses,
+            }),
+            "azure" => Kind::Azure(AzureOptions {
+                api_version: self.api_version,
+                bearer: self.bearer.unwrap_or_default(),
+            }),
+            "bedrock" => Kind::Bedrock(self.bedrock(name)?),
+            "vertex" => Kind::Vertex(VertexOptions {
+                credentials: self.credentials,
+                project: self.project,
+                location: self.location,
+                anthropic_version: self.anthropic_version,
+            }),
+            "gemini" => Kind::Gemini(match self.api_version {
+                Some(api_version) => GeminiOptions { api_version },
+                None => GeminiOptions::default(),
+            }),
+            "scripted" => Kind::Scripted(script(self.script, name, folder)?),
+            other => {
+                let reason = format!("`{other}` is not one of {}", KIND_WORDS.join(", "));
+                return Err(ConfigError::invalid(
+                    format!("providers.{name}.kind"),
+                    reason,
+                ));
+            }
+        })
+    }
+
+    fn bedrock(self, name: &str) -> Result<BedrockOptions, ConfigError> {
+        let api = match self.api.as_deref() {
+            None | Some("auto") => BedrockApi::Auto,
+            Some("invoke") => BedrockApi::Invoke,
+            Some("converse") => BedrockApi::Converse,
+            Some(other) => {
+                let reason = format!("`{other}` is not auto, invoke or converse");
+                return Err(ConfigError::invalid(
+                    format!("providers.{name}.api"),
+                    reason,
+                ));
+            }
+        };
+        let source = |key: String| KeySource::parse(&key);
+        let keys = match (self.access_key_id, self.secret_access_key) {
+            (Some(id), Some(secret)) => Some(AwsKeys {
+                access_key_id: source(id),
+                secret_access_key: source(secret),
+                session_token: self.session_token.map(source),
+            }),
+            (None, None) if self.session_token.is_none() => None,
+            _ => {
+                let reason = "access_key_id and secret_access_key only work together";
+                let setting = format!("providers.{name}.access_key_id");
+                return Err(ConfigError::invalid(setting, reason));
+            }
+        };
+        Ok(BedrockOptions {
+            region: self.region,
+            keys,
+            api,
+            anthropic_version: self.anthropic_version,
+        })
+    }
+}
+
+fn script(
+    script: Option<PathBuf>,
+    name: &str,
+    folder: &Path,
+) -> Result<ScriptedOptions, ConfigError> {
+    match script {
+        Some(path) => Ok(ScriptedOptions::File(folder.join(path))),
+        None => {
+            let reason = "a scripted provider needs a script: script = \"script.toml\"";
+            Err(ConfigError::invalid(
+                format!("providers.{name}.script"),
+                reason,
+            ))
+        }
+    }
+}

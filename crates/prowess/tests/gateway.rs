@@ -1,0 +1,169 @@
+//! `prowess serve` as a gateway: the real binary, the example's configuration, and a
+//! client that knows nothing but HTTP.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A running server; killed when dropped.
+struct Served {
+    child: Child,
+    address: String,
+    /// What it said when it started.
+    said: Vec<String>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn prowess(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+    command
+        .env_clear()
+        .current_dir(folder)
+        .args(["serve", "--listen", "127.0.0.1:0", "--log", "error"])
+        .arg("--data-dir")
+        .arg(folder)
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Starts a server and waits until it says where it listens and what is on offer.
+fn serve(mut command: Command) -> Served {
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut said = Vec::new();
+    while !said.iter().any(|line: &String| line.contains("models")) {
+        match lines.next() {
+            Some(line) => said.push(line.unwrap()),
+            None => panic!("it ended: {said:?}"),
+        }
+    }
+    // What it says later must not fill the pipe.
+    std::thread::spawn(move || lines.for_each(drop));
+    let listening = said.iter().find_map(|line| line.split_once("http://"));
+    let address = listening.unwrap().1.trim().to_owned();
+    Served {
+        child,
+        address,
+        said,
+    }
+}
+
+impl Served {
+    fn request(&self, line: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let head = format!(
+            "{line} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+const CHAT: &str = r#"{"model":"demo","messages":[{"role":"user","content":"Hello"}]}"#;
+const MESSAGES: &str = r#"{"model":"demo","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"Hello"}]}"#;
+const RESPONSES: &str = r#"{"model":"demo","input":"Hello"}"#;
+
+#[test]
+fn the_example_serves_a_scripted_model_in_three_dialects() {
+    let folder = tempfile::tempdir().unwrap();
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway");
+    let mut command = prowess(folder.path());
+    command.arg("--config").arg(example.join("prowess.toml"));
+    let served = serve(command);
+    for (path, body) in [
+        ("/v1/chat/completions", CHAT),
+        ("/v1/messages", MESSAGES),
+        ("/v1/responses", RESPONSES),
+        ("/openai/v1/chat/completions", CHAT),
+        ("/anthropic/v1/messages", MESSAGES),
+    ] {
+        let answer = served.request(&format!("POST {path}"), body);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        assert!(answer.contains("You said: Hello"), "{path}: {answer}");
+    }
+    let list = served.request("GET /v1/models", "");
+    assert!(list.contains(r#""id":"demo""#), "{list}");
+}
+
+#[test]
+fn without_configuration_a_models_name_says_which_key_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = serve(prowess(folder.path()));
+    let said = served.said.join("\n");
+    assert!(said.contains("no keys for models"), "{said}");
+    let body = CHAT.replace("demo", "openai/gpt-5");
+    let answer = served.request("POST /v1/chat/completions", &body);
+    assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+    assert!(answer.contains("set OPENAI_API_KEY"), "{answer}");
+}
+
+#[test]
+fn without_configuration_the_usual_variables_are_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut command = prowess(folder.path());
+    command
+        .env("OPENAI_API_KEY", "sk-never-sent")
+        .env("OLLAMA_HOST", listener.local_addr().unwrap().to_string());
+    let served = serve(command);
+    let said = served.said.join("\n");
+    assert!(said.contains("models from: openai"), "{said}");
+
+    let upstream = std::thread::spawn(move || answer_once(&listener));
+    let body = MESSAGES.replace("demo", "ollama/llama");
+    let body = body.replace("\"stream\":true,", "");
+    let answer = served.request("POST /v1/messages", &body);
+    assert!(answer.contains("Hi from afar"), "{answer}");
+    let sent = upstream.join().unwrap();
+    assert!(sent.starts_with("POST /v1/chat/completions"), "{sent}");
+}
+
+/// Answers one request like a server compatible with OpenAI's; gives what it was sent.
+fn answer_once(listener: &TcpListener) -> String {
+    const ANSWER: &str = r#"{"id":"c1","object":"chat.completion","created":1,"model":"llama","choices":[{"index":0,"message":{"role":"assistant","content":"Hi from afar"},"finish_reason":"stop"}]}"#;
+    let (mut stream, _) = listener.accept().unwrap();
+    let mut sent = String::new();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut length = 0;
+    while !sent.ends_with("\r\n\r\n") {
+        let start = sent.len();
+        reader.read_line(&mut sent).unwrap();
+        let line = sent.get(start..).unwrap().to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+    }
+    reader.read_exact(&mut vec![0; length]).unwrap();
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length";
+    write!(stream, "{head}: {}\r\n\r\n{ANSWER}", ANSWER.len()).unwrap();
+    sent
+}
+
+#[test]
+fn a_configuration_that_makes_no_sense_stops_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[[models]]\nname = \"a\"\nprovider = \"nobody\"\n";
+    std::fs::write(folder.path().join("prowess.toml"), text).unwrap();
+    let output = prowess(folder.path()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert!(said.contains("models.a.provider"), "{said}");
+    assert!(said.contains("nobody"), "{said}");
+}

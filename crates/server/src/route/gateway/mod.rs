@@ -1,0 +1,31 @@
+//! The model gateway: three dialects in, every provider out.
+//!
+//! One file per verb; each only says what its client speaks and wants. All of them
+//! take the same road: [`forward`] reads the request as far as it must to find its
+//! model, [`skills`] sees to it that no skill it names is lost, `prowess-provider`
+//! calls the model, and [`answer`] gives back what came. What the dialects mean is for
+//! `prowess-wire`; nothing here looks into a message.
+
+mod answer;
+mod body;
+mod chat;
+mod count_tokens;
+mod failure;
+mod forward;
+mod messages;
+mod responses;
+mod skills;
+mod stream;
+
+use axum::Router;
+use axum::routing::post;
+
+use crate::app::App;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/messages", post(messages::create))
+        .route("/messages/count_tokens", post(count_tokens::count))
+        .route("/chat/completions", post(chat::create))
+        .route("/responses", post(responses::create))
+}

@@ -1,0 +1,204 @@
+//! A gateway in this process, with a mock upstream behind it.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request, StatusCode};
+use bytes::Bytes;
+use prowess_provider::config::{
+    AnthropicOptions, Config, Kind, ModelConfig, OpenAiOptions, Policies, ProviderConfig, Retry,
+    ScriptedOptions,
+};
+use prowess_provider::{Env, Providers};
+use prowess_server::{App, Settings};
+use prowess_store::{Store, StoreConfig};
+use prowess_testkit::upstream::Upstream;
+use prowess_wire::Client;
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+/// The key the upstreams must be called with.
+pub(crate) const KEY: &str = "sk-of-the-gateway-0123";
+
+const SCRIPT: &str = r#"
+[[step]]
+when.user = "fail"
+error = { status = 529, message = "too much to do" }
+
+[[step]]
+when.user = "break"
+text = "This goes well at first."
+pace = { chunk = 4 }
+error = { status = 500, message = "and then it does not", after = 3 }
+
+[[step]]
+text = "You said: {{user}}"
+"#;
+
+pub(crate) struct Gateway {
+    pub(crate) app: App,
+    pub(crate) upstream: Upstream,
+    router: Router,
+    _folder: TempDir,
+}
+
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Gateway {
+    pub(crate) async fn start() -> Gateway {
+        Gateway::with(Settings::default()).await
+    }
+
+    pub(crate) async fn with(settings: Settings) -> Gateway {
+        let upstream = Upstream::start().await;
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let settings = Settings {
+            providers: Some(providers(upstream.url())),
+            ..settings
+        };
+        let app = App::new(store.unwrap(), settings);
+        Gateway {
+            router: app.router(),
+            app,
+            upstream,
+            _folder: folder,
+        }
+    }
+
+    /// A request as the client's SDK sends it.
+    pub(crate) async fn post(&self, path: &str, body: impl Into<Body>) -> Answer {
+        self.send(path, &[], body).await
+    }
+
+    pub(crate) async fn send(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> Answer {
+        let mut request = Request::builder()
+            .method("POST")
+            .uri(path)
+            .header("host", "localhost")
+            .header("content-type", "application/json");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.call(request.body(body.into()).unwrap()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut request = Request::builder().uri(path).header("host", "localhost");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.call(request.body(Body::empty()).unwrap()).await
+    }
+
+    async fn call(&self, request: Request<Body>) -> Answer {
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: axum::body::to_bytes(body, usize::MAX).await.unwrap(),
+        }
+    }
+}
+
+impl Answer {
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// Status, type and body, with times and our request ids masked.
+    pub(crate) fn shown(&self) -> String {
+        let kind = self.header("content-type").unwrap_or_default();
+        let body = match serde_json::from_slice::<Value>(&self.body) {
+            Ok(value) => serde_json::to_string_pretty(&value).unwrap(),
+            Err(_) => self.text().to_owned(),
+        };
+        format!("{} {kind}\n{}", self.status.as_u16(), masked(&body))
+    }
+}
+
+/// Numbers as long as a time, and what follows `req_`.
+pub(crate) fn masked(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let mask = |word: &str| {
+        let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        let rest = &word[bare.len()..];
+        if bare.len() == 10 && bare.bytes().all(|b| b.is_ascii_digit()) {
+            format!("TIME{rest}")
+        } else if bare.starts_with("req_") && bare.len() == 28 {
+            format!("req_…{rest}")
+        } else {
+            word.to_owned()
+        }
+    };
+    words.map(mask).collect()
+}
+
+pub(crate) fn path(client: Client) -> &'static str {
+    match client {
+        Client::Messages => "/v1/messages",
+        Client::Chat => "/v1/chat/completions",
+        Client::Responses => "/v1/responses",
+    }
+}
+
+/// One vendor of each kind at the same address, and a model that follows a script.
+fn providers(url: &str) -> Providers {
+    let policies = Policies {
+        retry: Retry {
+            attempts: 2,
+            first_delay: Duration::from_millis(1),
+            max_delay: Duration::from_millis(1),
+            ..Retry::default()
+        },
+        ..Policies::default()
+    };
+    let at = |name: &str, kind: Kind, base: String| ProviderConfig {
+        policies: policies.clone(),
+        caller_key: name == "open",
+        ..ProviderConfig::new(name, kind).at(base).key(KEY)
+    };
+    let anthropic = || Kind::Anthropic(AnthropicOptions::default());
+    let openai = |responses| Kind::OpenAi(OpenAiOptions { responses });
+    let script = ScriptedOptions::Text(SCRIPT.to_owned());
+    Providers::new(Config {
+        providers: vec![
+            at("ant", anthropic(), url.to_owned()),
+            at("open", anthropic(), url.to_owned()),
+            at("oai", openai(Some(false)), format!("{url}/v1")),
+            at("rsp", openai(Some(true)), format!("{url}/v1")),
+            ProviderConfig::new("stage", Kind::Scripted(script)),
+        ],
+        models: vec![
+            ModelConfig::new("small", "ant").as_model("m1"),
+            ModelConfig::new("patient", "oai")
+                .as_model("m1")
+                .or_else(["stage/hero"]),
+            ModelConfig::new("wild-*", "oai"),
+        ],
+        env: Env::of([]),
+        ..Config::default()
+    })
+    .unwrap()
+}

@@ -1,0 +1,68 @@
+//! A client that leaves ends the upstream's work.
+
+use prowess_server::{ServeOptions, serve};
+use prowess_testkit::upstream::Answer as Told;
+use prowess_wire::Client;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+use crate::bodies::{CHAT_STREAM, MESSAGES_STREAM, question};
+use crate::gateway::{Gateway, path};
+
+/// Asks over a real connection; gives it back once the upstream has been asked.
+async fn asked(gateway: &Gateway, client: Client, model: &str) -> TcpStream {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let stop = CancellationToken::new();
+    let served = serve(listener, gateway.app.clone(), stop, ServeOptions::default());
+    tokio::spawn(served);
+    let body = question(client, model, true).to_string();
+    let head = format!(
+        "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n{body}",
+        path(client),
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(head.as_bytes()).await.unwrap();
+    gateway.upstream.next_request().await;
+    stream
+}
+
+async fn read_until(stream: &mut TcpStream, text: &str) {
+    let mut read = Vec::new();
+    while !String::from_utf8_lossy(&read).contains(text) {
+        assert_ne!(stream.read_buf(&mut read).await.unwrap(), 0);
+    }
+}
+
+#[tokio::test]
+async fn leaving_in_the_middle_of_a_stream_closes_the_upstream() {
+    for (client, model, stream) in [
+        (Client::Messages, "ant/m1", MESSAGES_STREAM),
+        (Client::Chat, "oai/m1", CHAT_STREAM),
+        (Client::Responses, "ant/m1", MESSAGES_STREAM),
+        (Client::Messages, "oai/m1", CHAT_STREAM),
+    ] {
+        let gateway = Gateway::start().await;
+        let begun = &stream[..stream.find("Looking.").unwrap() + 60];
+        let begun = &begun[..begun.rfind("\n\n").unwrap_or(begun.len())];
+        gateway
+            .upstream
+            .answer(Told::sse(&format!("{begun}\n\n")).hang());
+        let mut connection = asked(&gateway, client, model).await;
+        read_until(&mut connection, "data: ").await;
+        drop(connection);
+        gateway.upstream.client_left().await;
+    }
+}
+
+#[tokio::test]
+async fn leaving_before_the_answer_begins_closes_the_upstream() {
+    for (client, model) in [(Client::Messages, "ant/m1"), (Client::Messages, "oai/m1")] {
+        let gateway = Gateway::start().await;
+        gateway.upstream.answer(Told::never());
+        drop(asked(&gateway, client, model).await);
+        gateway.upstream.client_left().await;
+    }
+}

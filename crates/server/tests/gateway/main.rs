@@ -1,0 +1,19 @@
+//! The model gateway over HTTP: clients of three dialects, a mock upstream of each
+//! vendor, and a scripted model.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test stops at the first surprise"
+)]
+
+mod bodies;
+mod failing;
+mod gateway;
+mod leaving;
+mod models;
+mod passing;
+mod skills;
+mod talking;

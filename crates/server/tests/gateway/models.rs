@@ -1,0 +1,76 @@
+//! What is on offer, in both vendors' shapes.
+
+use crate::gateway::Gateway;
+
+const ANTHROPIC: [(&str, &str); 1] = [("anthropic-version", "2023-06-01")];
+
+#[tokio::test]
+async fn the_models_of_the_configuration_are_listed_in_both_shapes() {
+    let gateway = Gateway::start().await;
+    let anthropic = gateway.get("/v1/models", &ANTHROPIC).await;
+    insta::assert_snapshot!(anthropic.shown(), @r#"
+    200 application/json
+    {
+      "first_id": "small",
+      "last_id": "patient",
+      "has_more": false,
+      "data": [
+        {
+          "id": "small",
+          "type": "model",
+          "display_name": "small",
+          "created_at": "1970-01-01T00:00:00Z",
+          "lifecycle": "active",
+          "max_input_tokens": null,
+          "max_tokens": null
+        },
+        {
+          "id": "patient",
+          "type": "model",
+          "display_name": "patient",
+          "created_at": "1970-01-01T00:00:00Z",
+          "lifecycle": "active",
+          "max_input_tokens": null,
+          "max_tokens": null
+        }
+      ]
+    }
+    "#);
+    let openai = gateway.get("/v1/models", &[]).await;
+    insta::assert_snapshot!(openai.shown(), @r#"
+    200 application/json
+    {
+      "object": "list",
+      "first_id": "small",
+      "last_id": "patient",
+      "has_more": false,
+      "data": [
+        {
+          "id": "small",
+          "object": "model",
+          "created": 0,
+          "owned_by": "ant"
+        },
+        {
+          "id": "patient",
+          "object": "model",
+          "created": 0,
+          "owned_by": "oai"
+        }
+      ]
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn whatever_can_be_called_can_be_asked_for() {
+    let gateway = Gateway::start().await;
+    for name in ["small", "wild-one", "stage/any/thing"] {
+        for headers in [&ANTHROPIC[..], &[]] {
+            let answer = gateway.get(&format!("/v1/models/{name}"), headers).await;
+            assert_eq!(answer.json()["id"], name);
+        }
+    }
+    let unknown = gateway.get("/v1/models/none", &[]).await;
+    assert_eq!(unknown.status, 404);
+}
