@@ -47,7 +47,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         &["index-url", "--registry"],
         r"--(?:extra-)?index-url[= ]\S+|\b(?:npm|pnpm|yarn)\s[^\n]{0,80}--registry[= ]\S+",
     )
-    .weight(Severity::Medium, Confidence::Medium)
+    .weight(Severity::Low, Confidence::Medium)
     .weigh(other_index)
     .example("requirements.txt", "--extra-index-url http://pkgs.example.net/simple\n"),
     Pattern::new(
@@ -97,21 +97,12 @@ fn pinned_commit(hit: &Hit<'_>) -> Option<Weight> {
     }
 }
 
+/// Which indexes are sound is for the reader to know. One that anybody on the way
+/// can rewrite is not.
 fn other_index(hit: &Hit<'_>) -> Option<Weight> {
-    const OFFICIAL: &[&str] = &[
-        "pypi.org",
-        "download.pytorch.org",
-        "registry.npmjs.org",
-        "test.pypi.org",
-        "pypi.nvidia.com",
-        "npm.pkg.github.com",
-    ];
-    if OFFICIAL.iter().any(|host| hit.text().contains(host)) {
-        return None;
-    }
     match hit.text().contains("http://") {
         true => Some(Weight(Severity::High, Confidence::Medium)),
-        false => Some(hit.weight),
+        false => Some(Weight(Severity::Low, Confidence::Medium)),
     }
 }
 
