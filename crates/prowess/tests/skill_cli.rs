@@ -74,7 +74,12 @@ fn help_names_the_verbs_and_the_exit_codes() {
     Usage: prowess <COMMAND>
 
     Commands:
-      skill            Make, check, show, pack and scan skills
+      demo             Show what Prowess does, on an example skill
+      skill            Make, check, show, pack, scan and share skills
+      serve            Serve the skills API and the model gateway
+      keys             Make, list and end keys for the server
+      sandbox          Run commands the way a model's code runs
+      doctor           Show what the sandbox can do on this machine
       completions      Print a completion script for a shell
       validate         Validate a skill, as the reference validator does
       read-properties  Print a skill's properties as JSON, as the reference does
@@ -94,7 +99,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
     assert_snapshot!(Desk::new().run(&["skill", "--help"]), @"
     exit 0
     --- stdout
-    Make, check, show, pack and scan skills
+    Make, check, show, pack, scan and share skills
 
     Usage: prowess skill <COMMAND>
 
@@ -102,10 +107,14 @@ fn help_names_the_verbs_and_the_exit_codes() {
       new       Start a new skill
       validate  Check skills and explain what is wrong
       show      Show what is in a skill
-      list      List the skills of folders and archives
+      list      List the skills of folders and archives, or of a server
       pack      Pack a skill into an archive
       scan      Look for attacks and bad habits, without running anything
       explain   Explain a rule, or list all of them
+      push      Upload a skill to a server
+      pull      Download a skill from a server
+      versions  List the versions of a skill on a server
+      delete    Delete a skill, or a version of it, from a server
 
     Options:
       -h, --help  Print help

@@ -68,7 +68,7 @@ enum Command {
     /// Make, check, show, pack, scan and share skills
     #[command(subcommand)]
     Skill(skill::Command),
-    /// Serve the skills API
+    /// Serve the skills API and the model gateway
     Serve(serve::Args),
     /// Make, list and end keys for the server
     #[command(subcommand)]
