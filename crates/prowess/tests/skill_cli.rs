@@ -411,7 +411,7 @@ fn validation_prints_json_and_sarif() {
     [
       {
         "ruleId": "description-missing",
-        "ruleIndex": 31,
+        "ruleIndex": 30,
         "level": "error",
         "message": {
           "text": "Missing required field in frontmatter: description"
@@ -428,7 +428,7 @@ fn validation_prints_json_and_sarif() {
       },
       {
         "ruleId": "body-empty",
-        "ruleIndex": 48,
+        "ruleIndex": 47,
         "level": "note",
         "message": {
           "text": "there is nothing after the frontmatter"

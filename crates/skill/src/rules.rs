@@ -72,8 +72,6 @@ rules! {
     // The bundle.
     BUNDLE = "bundle" Error strict: "The bundle can be read and holds one skill.",
         "Pack the skill's folder again with `prowess skill pack`.";
-    NO_SKILL_FILE = "no-skill-file" Error strict: "A skill has a SKILL.md at its root.",
-        "Add a SKILL.md with a name and a description.";
     SKILL_FILE_CASE = "skill-file-case" Warning: "The file is called SKILL.md, in capitals.",
         "Rename the file to SKILL.md.";
     IGNORED_ENTRY = "ignored-entry" Note: "Files that operating systems leave behind are not part of a skill.",
