@@ -5,7 +5,7 @@ use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// live with it; the others are binaries of the package in `bench/`.
-const ALL: [&str; 3] = ["validate", "pack", "sandbox"];
+const ALL: [&str; 4] = ["validate", "pack", "store", "sandbox"];
 
 /// Run a benchmark, or all of them.
 #[derive(Debug, clap::Args)]

@@ -43,7 +43,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("prowess-testkit", &[]),
-    ("prowess-bench", &["prowess-skill"]),
+    (
+        "prowess-bench",
+        &["prowess-server", "prowess-skill", "prowess-store"],
+    ),
     ("xtask", &[]),
 ];
 

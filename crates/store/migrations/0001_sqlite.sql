@@ -113,14 +113,16 @@ CREATE INDEX requests_by_age ON requests (created_at);
 CREATE INDEX requests_by_version ON requests (version);
 
 -- The words of each skill's latest version. The index keeps no text of its own
--- and knows rows by number only; `skill_words` says which skill a number is.
+-- and knows rows by number only; `skill_words` says which skill a number is. Words
+-- come cut, in lower case and without accents, with a blank between them: the ascii
+-- tokenizer leaves them as they are. Nobody asks at which place in a column a word is.
 CREATE TABLE skill_words (
     number INTEGER PRIMARY KEY,
     skill  TEXT NOT NULL UNIQUE REFERENCES skills (id) ON DELETE CASCADE
 );
 CREATE VIRTUAL TABLE skill_index USING fts5 (
     tenant, name, description, body,
-    content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 0', prefix = '2 3'
+    content = '', contentless_delete = 1, tokenize = 'ascii', detail = column, prefix = '2 3 4 5'
 );
 CREATE TRIGGER skill_words_deleted AFTER DELETE ON skill_words BEGIN
     DELETE FROM skill_index WHERE rowid = old.number;

@@ -134,8 +134,9 @@ impl Cursor {
         &self.id
     }
 
-    pub(crate) fn score(&self) -> Result<f64> {
-        self.score.ok_or(Error::Cursor)
+    /// The sort key, where the list is one that has them.
+    pub(crate) fn score(&self) -> Option<f64> {
+        self.score
     }
 
     /// As text for a client, to be given back as it is.

@@ -23,7 +23,7 @@ const NAME: Parameter = ("name", Kind::Text, "Only skills of this name");
 const QUERY: Parameter = (
     "query",
     Kind::Text,
-    "Only skills that fit these words, best first",
+    "Only skills that fit these words, best first, 200 at most",
 );
 const IDS: Parameter = ("ids[]", Kind::Ids, "Only these, and neither limit nor page");
 const SCOPE: Parameter = ("scope_id", Kind::Text, "Only files of this session");

@@ -53,7 +53,6 @@ macro_rules! prepared {
         for value in $sql.values {
             query = match value {
                 Value::Int(value) => query.bind(value),
-                Value::Real(value) => query.bind(value),
                 Value::Text(value) => query.bind(value),
                 Value::Bytes(value) => query.bind(value),
             };

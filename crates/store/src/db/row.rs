@@ -34,10 +34,6 @@ impl Row {
         self.get(column)
     }
 
-    pub(crate) fn real(&self, column: &str) -> Result<f64> {
-        self.get(column)
-    }
-
     pub(crate) fn flag(&self, column: &str) -> Result<bool> {
         Ok(self.int(column)? != 0)
     }

@@ -18,7 +18,6 @@ pub(crate) struct Sql {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Int(Option<i64>),
-    Real(f64),
     Text(Option<String>),
     Bytes(Option<Vec<u8>>),
 }
@@ -101,12 +100,6 @@ impl From<Option<i64>> for Value {
 impl From<bool> for Value {
     fn from(value: bool) -> Self {
         Value::Int(Some(i64::from(value)))
-    }
-}
-
-impl From<f64> for Value {
-    fn from(value: f64) -> Self {
-        Value::Real(value)
     }
 }
 

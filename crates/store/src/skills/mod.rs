@@ -9,12 +9,14 @@
 //! | `default` | the default version |
 //! | `delete` | deletion, with the rules of each wire generation |
 //! | `search` | full-text search, the one place with a query per engine |
+//! | `rank` | in which order what was found is shown |
 
 mod default;
 mod delete;
 mod insert;
 #[cfg(test)]
 mod plan;
+mod rank;
 mod read;
 mod record;
 mod search;

@@ -8,23 +8,6 @@ use crate::db::Row;
 use crate::error::{Error, Result};
 use crate::time::Timestamp;
 
-macro_rules! skill_columns {
-    ($from:literal) => {
-        concat!(
-            "
-        SELECT s.id, s.name, s.title, s.source, s.created_at, s.updated_at,
-               l.id AS latest_id, l.number AS latest_number, l.ordinal AS latest_ordinal,
-               l.description AS latest_description, l.digest AS latest_digest,
-               d.id AS default_id, d.number AS default_number, d.ordinal AS default_ordinal,
-               d.description AS default_description, d.digest AS default_digest ",
-            $from,
-            "
-        LEFT JOIN versions l ON l.id = s.latest_version
-        LEFT JOIN versions d ON d.id = s.default_version"
-        )
-    };
-}
-
 /// A skill. Its name never changes; everything else of it is in its versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillRecord {
@@ -53,11 +36,15 @@ impl SkillRecord {
     }
 
     /// The columns [`SkillRecord::read`] needs, from `skills s`, up to its WHERE.
-    pub(super) const SELECT: &'static str = skill_columns!("FROM skills s");
-
-    /// The same and a score, for the skills of `hits h`; its WHERE must join the two.
-    pub(super) const SELECT_RANKED: &'static str =
-        skill_columns!(", h.score FROM hits h CROSS JOIN skills s");
+    pub(super) const SELECT: &'static str = "
+        SELECT s.id, s.name, s.title, s.source, s.created_at, s.updated_at,
+               l.id AS latest_id, l.number AS latest_number, l.ordinal AS latest_ordinal,
+               l.description AS latest_description, l.digest AS latest_digest,
+               d.id AS default_id, d.number AS default_number, d.ordinal AS default_ordinal,
+               d.description AS default_description, d.digest AS default_digest
+        FROM skills s
+        LEFT JOIN versions l ON l.id = s.latest_version
+        LEFT JOIN versions d ON d.id = s.default_version";
 
     pub(super) fn read(row: &Row) -> Result<Self> {
         Ok(SkillRecord {
