@@ -70,6 +70,21 @@ impl KeySource {
             KeySource::Literal(Secret::new(text))
         }
     }
+
+    /// The key as it is now.
+    pub fn look_up(&self, env: &Env) -> Result<Secret, KeyError> {
+        match self {
+            KeySource::Literal(secret) => Ok(secret.clone()),
+            KeySource::Env(name) => match env.get(name) {
+                Some(value) => Ok(Secret::new(value.trim())),
+                None => Err(KeyError::NotSet(name.clone())),
+            },
+            KeySource::File(path) => read_key(path).map_err(|error| KeyError::File {
+                path: path.to_owned(),
+                reason: error.to_string(),
+            }),
+        }
+    }
 }
 
 /// Why there is no key.
@@ -129,26 +144,19 @@ impl Key {
 
     pub(crate) fn get(&self) -> Result<Secret, KeyError> {
         match &self.source {
-            KeySource::Literal(secret) => Ok(secret.clone()),
-            KeySource::Env(name) => match self.env.get(name) {
-                Some(value) => Ok(Secret::new(value.trim())),
-                None => Err(KeyError::NotSet(name.clone())),
-            },
-            KeySource::File(path) => self.in_file(path),
+            KeySource::File(_) => self.in_file(),
+            source => source.look_up(&self.env),
         }
     }
 
-    fn in_file(&self, path: &Path) -> Result<Secret, KeyError> {
+    fn in_file(&self) -> Result<Secret, KeyError> {
         let mut cached = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((read_at, secret)) = cached.as_ref()
             && read_at.elapsed() < FILE_KEY_AGE
         {
             return Ok(secret.clone());
         }
-        let secret = read_key(path).map_err(|error| KeyError::File {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
+        let secret = self.source.look_up(&self.env)?;
         *cached = Some((Instant::now(), secret.clone()));
         Ok(secret)
     }

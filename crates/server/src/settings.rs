@@ -1,8 +1,9 @@
 //! What the server must be told before it can answer.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use prowess_provider::Providers;
+use prowess_provider::{KeySource, Providers};
 use prowess_skill::Limits;
 use prowess_store::TenantId;
 
@@ -32,6 +33,8 @@ pub struct Settings {
     pub uploads: usize,
     /// How long a body may stand still.
     pub idle: Duration,
+    /// How strong the sandbox is, for `/healthz`; not told when there is none.
+    pub sandbox: Option<SandboxLevel>,
 }
 
 impl Default for Settings {
@@ -47,7 +50,24 @@ impl Default for Settings {
             file_bytes: 500_000_000,
             uploads: 16,
             idle: Duration::from_secs(60),
+            sandbox: None,
         }
+    }
+}
+
+/// How strong the sandbox is. That is found out by trying, which takes longer than a
+/// server may take to start; until it is said, it is being probed. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub struct SandboxLevel(Arc<OnceLock<String>>);
+
+impl SandboxLevel {
+    /// Says what was found; only the first word counts.
+    pub fn found(&self, level: impl Into<String>) {
+        let _ = self.0.set(level.into());
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.get().map_or("probing", String::as_str)
     }
 }
 
@@ -66,6 +86,6 @@ pub enum SkillsAt {
 pub struct AnthropicAccount {
     /// The base URL, without `/v1`.
     pub base_url: String,
-    /// The account's key.
-    pub api_key: Secret,
+    /// Where the account's key is.
+    pub api_key: KeySource,
 }

@@ -14,6 +14,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use prowess_provider::Env;
 use prowess_store::TenantId;
 use reqwest::multipart;
 
@@ -72,9 +73,12 @@ impl Upstream {
             ApiError::internal("upstream-client", &"the HTTP client cannot be made")
         })?;
         let base = self.account.base_url.trim_end_matches('/');
+        let base = base.strip_suffix("/v1").unwrap_or(base);
+        let key = self.account.api_key.look_up(&Env::process());
+        let key = key.map_err(|error| no_key(&error.to_string()))?;
         let mut request = client
             .request(method, format!("{base}{path_and_query}"))
-            .header("x-api-key", self.account.api_key.reveal());
+            .header("x-api-key", key.expose());
         if !headers.contains_key("anthropic-version") {
             request = request.header("anthropic-version", "2023-06-01");
         }
@@ -216,10 +220,16 @@ fn allowed<'a>(app: &'a App, caller: &Caller, method: &Method) -> Result<&'a Ups
         ));
     }
     app.upstream().ok_or_else(|| {
-        let message = "skills at Anthropic cannot be reached: no key for Anthropic is configured; \
-                       set ANTHROPIC_API_KEY for the server";
-        ApiError::bad_request("skill-provider-unconfigured", message)
+        no_key(
+            "no key for Anthropic is configured; set ANTHROPIC_API_KEY for the server, or write \
+             a provider of kind `anthropic` with its api_key in prowess.toml",
+        )
     })
+}
+
+fn no_key(why: &str) -> ApiError {
+    let message = format!("skills at Anthropic cannot be reached: {why}");
+    ApiError::bad_request("skill-provider-unconfigured", message)
 }
 
 fn is_form(headers: &HeaderMap) -> bool {

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use prowess_provider::Providers;
-use prowess_server::{App, serve};
+use prowess_sandbox::{Grade, Sandbox};
+use prowess_server::{App, SandboxLevel, serve};
 use prowess_store::Store;
 use tokio::net::TcpListener;
 #[cfg(unix)]
@@ -79,10 +80,30 @@ async fn run_server(mut config: Config) -> anyhow::Result<()> {
     let signals = Signals::listen().context("cannot listen for signals")?;
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
     announce(&config, &listener)?;
+    let level = SandboxLevel::default();
+    config.server.settings.sandbox = Some(level.clone());
+    tokio::spawn(probe(config.store.data_dir.join("sandbox"), level));
     let app = App::new(store.clone(), config.server.settings);
     serve(listener, app, stop, config.server.options).await;
     store.close().await;
     Ok(())
+}
+
+/// Finds out how strong the sandbox is, beside everything else.
+async fn probe(folder: PathBuf, level: SandboxLevel) {
+    let mut settings = prowess_sandbox::Settings::new(folder);
+    settings.warm = 0;
+    level.found(match Sandbox::probe(&settings).await {
+        Ok(found) => match found.grade {
+            Grade::Strict => "strict",
+            Grade::Reduced { .. } => "reduced",
+            Grade::Refused { .. } => "refused",
+        },
+        Err(error) => {
+            tracing::warn!(%error, "the sandbox cannot be tried");
+            "refused"
+        }
+    });
 }
 
 /// Whose models can be called.

@@ -91,11 +91,12 @@ impl Config {
         keys::check(text, SECTIONS)?;
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigError::toml(text, &error))?;
         let data_dir = server::data_dir(&raw.server, overrides)?;
+        let providers = providers::check(raw.providers, folder)?;
         Ok(Config {
             store: store::check(&raw.store, &raw.blobs, data_dir, overrides)?,
-            server: server::check(&raw.server, overrides)?,
+            server: server::check(&raw.server, overrides, &providers)?,
             gateway: Gateway {
-                providers: providers::check(raw.providers, folder)?,
+                providers,
                 models: models::check(raw.models),
                 ..Gateway::default()
             },

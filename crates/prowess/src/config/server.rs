@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use prowess_provider::config::{Kind, ProviderConfig};
+use prowess_provider::{Env, KeySource};
 use prowess_server::{AnthropicAccount, Secret, ServeOptions, Settings, SkillsAt};
 use prowess_store::TenantId;
 use serde::Deserialize;
@@ -26,6 +28,8 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 const LISTEN: &str = "127.0.0.1:4141";
+const ANTHROPIC: &str = "https://api.anthropic.com";
+const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 /// Shorter master keys can be guessed.
 const MIN_KEY: usize = 16;
 
@@ -65,7 +69,11 @@ pub struct Server {
     pub options: ServeOptions,
 }
 
-pub(super) fn check(raw: &Raw, overrides: &Overrides) -> Result<Server, ConfigError> {
+pub(super) fn check(
+    raw: &Raw,
+    overrides: &Overrides,
+    providers: &[ProviderConfig],
+) -> Result<Server, ConfigError> {
     let master_key = master_key(raw, overrides)?;
     let listen = listen(raw, overrides, master_key.is_some())?;
     let defaults = Settings::default();
@@ -76,7 +84,7 @@ pub(super) fn check(raw: &Raw, overrides: &Overrides) -> Result<Server, ConfigEr
             master_key,
             index_tenant: index_tenant(raw)?,
             skills_at: skills_at(raw)?,
-            anthropic: anthropic(),
+            anthropic: anthropic(providers, &Env::process()),
             file_bytes: raw.file_bytes.unwrap_or(defaults.file_bytes),
             request_bytes: raw.request_bytes.unwrap_or(defaults.request_bytes),
             uploads: raw.uploads.unwrap_or(defaults.uploads),
@@ -157,12 +165,69 @@ fn skills_at(raw: &Raw) -> Result<SkillsAt, ConfigError> {
     }
 }
 
-/// The account of the usual variables.
-fn anthropic() -> Option<AnthropicAccount> {
-    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let base_url = set("ANTHROPIC_BASE_URL");
+/// The account of the provider called `anthropic`, else of the first one of that kind,
+/// else of the usual variables. As for models, a key from a usual variable does not go
+/// to an address that was configured.
+fn anthropic(providers: &[ProviderConfig], env: &Env) -> Option<AnthropicAccount> {
+    let usual = || KeySource::Env(ANTHROPIC_KEY.to_owned());
+    let mut all = providers
+        .iter()
+        .filter(|provider| matches!(provider.kind, Kind::Anthropic(_)));
+    let named = all.clone().find(|provider| provider.name == "anthropic");
+    let Some(provider) = named.or_else(|| all.next()) else {
+        env.get(ANTHROPIC_KEY)?;
+        return Some(AnthropicAccount {
+            api_key: usual(),
+            base_url: env
+                .get("ANTHROPIC_BASE_URL")
+                .unwrap_or_else(|| ANTHROPIC.to_owned()),
+        });
+    };
+    let own = provider.api_key.clone();
+    let api_key = match provider.base_url {
+        Some(_) => own?,
+        None => own.unwrap_or_else(usual),
+    };
     Some(AnthropicAccount {
-        api_key: Secret::new(set("ANTHROPIC_API_KEY")?),
-        base_url: base_url.unwrap_or_else(|| "https://api.anthropic.com".to_owned()),
+        api_key,
+        base_url: provider
+            .base_url
+            .clone()
+            .unwrap_or_else(|| ANTHROPIC.to_owned()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_provider::config::{AnthropicOptions, OpenAiOptions};
+
+    use super::*;
+
+    fn provider(name: &str) -> ProviderConfig {
+        ProviderConfig::new(name, Kind::Anthropic(AnthropicOptions::default()))
+    }
+
+    /// Address and key.
+    fn account(providers: &[ProviderConfig]) -> Option<(String, String)> {
+        let env = Env::of([(ANTHROPIC_KEY, "usual")]);
+        let account = anthropic(providers, &env)?;
+        let key = account.api_key.look_up(&env).unwrap();
+        Some((account.base_url, key.expose().to_owned()))
+    }
+
+    #[test]
+    fn skills_at_anthropic_are_reached_as_its_models_are() {
+        let pair = |base: &str, key: &str| Some((base.to_owned(), key.to_owned()));
+        let here = "http://127.0.0.1:9";
+        assert_eq!(account(&[]), pair(ANTHROPIC, "usual"));
+        let other = ProviderConfig::new("a", Kind::OpenAi(OpenAiOptions::default())).key("x");
+        assert_eq!(account(&[other]), pair(ANTHROPIC, "usual"));
+        assert_eq!(account(&[provider("b")]), pair(ANTHROPIC, "usual"));
+        let own = provider("b").key("own");
+        assert_eq!(account(&[own.clone()]), pair(ANTHROPIC, "own"));
+        let placed = provider("anthropic").at(here).key("placed");
+        assert_eq!(account(&[own, placed]), pair(here, "placed"));
+        // A usual key must not reach an address of someone else's.
+        assert_eq!(account(&[provider("b").at(here)]), None);
+    }
 }

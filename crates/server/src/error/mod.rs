@@ -1,7 +1,7 @@
-//! What went wrong with a request, and one function per dialect that says so.
+//! What went wrong with a request.
 //!
 //! Handlers return an [`ApiError`]; it knows no dialect. On its way out the
-//! response carries it to [`context`](crate::context), which renders it.
+//! response carries it to [`context`](crate::context), which has it rendered.
 
 mod from;
 mod render;

@@ -1,73 +1,58 @@
-//! An error in each vendor's envelope.
+//! An error as a response: `wire` writes the body in the words of the caller's
+//! dialect, as it does for errors of models; here it gets its status and headers.
 
 use axum::Json;
 use axum::http::StatusCode;
-use axum::http::header::{HeaderName, HeaderValue};
+use axum::http::header::HeaderValue;
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use prowess_wire::Client;
+use prowess_wire::neutral::{self, ErrorKind};
+use serde_json::Value;
 
 use super::ApiError;
 use crate::dialect::Dialect;
 
-const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
-
 /// The response that tells a client of an error.
 pub(crate) fn render(error: &ApiError, dialect: Dialect, request_id: &str) -> Response {
-    let body = match dialect {
-        Dialect::Anthropic(_) => anthropic(error, request_id),
-        Dialect::OpenAi => openai(error),
+    let client = match dialect {
+        Dialect::Anthropic(_) => Client::Messages,
+        Dialect::OpenAi => Client::Chat,
     };
-    let mut response = (error.status, Json(body)).into_response();
+    let rendered = prowess_wire::render(client, &neutral(error, request_id));
+    let mut response = (error.status, Json(rendered.body)).into_response();
+    let headers = response.headers_mut();
+    for (name, value) in rendered.headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
+    }
     // Clients repeat conflicts and server errors unless told otherwise.
     if let Some(retry) = error.retry {
         let value = HeaderValue::from_static(if retry { "true" } else { "false" });
-        response.headers_mut().insert(SHOULD_RETRY, value);
+        headers.insert("x-should-retry", value);
     }
     response
 }
 
-fn anthropic(error: &ApiError, request_id: &str) -> Value {
-    let kind = match error.status {
-        StatusCode::UNAUTHORIZED => "authentication_error",
-        StatusCode::FORBIDDEN => "permission_error",
-        StatusCode::NOT_FOUND => "not_found_error",
-        StatusCode::CONFLICT => "conflict_error",
-        StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
-        StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
-        StatusCode::GATEWAY_TIMEOUT => "timeout_error",
-        status if status.is_server_error() => "api_error",
-        _ => "invalid_request_error",
-    };
-    let mut details = json!({ "error_code": error.code });
-    if let Some(map) = details.as_object_mut() {
-        map.extend((*error.details).clone());
+/// The error in no dialect.
+fn neutral(error: &ApiError, request_id: &str) -> neutral::ApiError {
+    let details = (*error.details).clone();
+    let param = details.get("param").and_then(Value::as_str);
+    neutral::ApiError {
+        status: error.status.as_u16(),
+        code: Some(error.code.to_owned()),
+        param: param.map(str::to_owned),
+        details: (!details.is_empty()).then(|| Box::new(Value::Object(details))),
+        request_id: Some(request_id.to_owned()),
+        ..neutral::ApiError::new(kind(error.status), error.message.clone())
     }
-    json!({
-        "type": "error",
-        "request_id": request_id,
-        "error": { "type": kind, "message": error.message, "details": details },
-    })
 }
 
-fn openai(error: &ApiError) -> Value {
-    let kind = match error.status {
-        StatusCode::UNAUTHORIZED => "authentication_error",
-        StatusCode::FORBIDDEN => "permission_error",
-        StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
-        status if status.is_server_error() => "server_error",
-        _ => "invalid_request_error",
-    };
-    let mut body = json!({
-        "message": error.message,
-        "type": kind,
-        "param": error.details.get("param"),
-        "code": error.code,
-    });
-    if let (Some(map), false) = (body.as_object_mut(), error.details.is_empty()) {
-        map.insert(
-            "details".to_owned(),
-            Value::Object((*error.details).clone()),
-        );
+fn kind(status: StatusCode) -> ErrorKind {
+    match status {
+        // Our store is away, or the client was slow: nobody has too much to do.
+        StatusCode::SERVICE_UNAVAILABLE => ErrorKind::Api,
+        StatusCode::REQUEST_TIMEOUT => ErrorKind::InvalidRequest,
+        status => ErrorKind::of_status(status.as_u16()),
     }
-    json!({ "error": body })
 }

@@ -10,9 +10,12 @@ use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::error::ApiError;
 
-/// The process runs.
-pub(crate) async fn alive() -> Json<Value> {
-    Json(json!({ "status": "ok" }))
+/// The process runs, and its sandbox is this strong.
+pub(crate) async fn alive(State(app): State<App>) -> Json<Value> {
+    Json(match &app.settings().sandbox {
+        None => json!({ "status": "ok" }),
+        Some(level) => json!({ "status": "ok", "sandbox": level.as_str() }),
+    })
 }
 
 /// Requests can be answered.

@@ -6,7 +6,8 @@ use axum::Router;
 use axum::extract::Request;
 use axum::http::{Method, StatusCode};
 use axum::response::IntoResponse;
-use prowess_server::{AnthropicAccount, Secret, Settings, SkillsAt};
+use prowess_provider::KeySource;
+use prowess_server::{AnthropicAccount, Settings, SkillsAt};
 use prowess_store::Scope;
 use prowess_testkit::SkillFixture;
 use serde_json::json;
@@ -58,7 +59,7 @@ async fn server(skills_at: SkillsAt) -> (Server, Log) {
     let settings = Settings {
         anthropic: Some(AnthropicAccount {
             base_url,
-            api_key: Secret::new("the-key-at-anthropic"),
+            api_key: KeySource::parse("the-key-at-anthropic"),
         }),
         skills_at,
         ..Settings::default()

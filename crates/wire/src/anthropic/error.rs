@@ -52,13 +52,15 @@ pub(crate) fn render_error(error: &ApiError) -> Rendered {
 }
 
 fn details(error: &ApiError) -> Option<Value> {
-    let mut details = match error.details.as_deref() {
-        Some(Value::Object(map)) => map.clone(),
-        Some(other) => Map::from_iter([("info".to_owned(), other.clone())]),
-        None => Map::new(),
-    };
-    if let Some(code) = &error.code {
-        details.insert("error_code".to_owned(), json!(code));
+    let code = error.code.as_ref();
+    let mut details: Map = code
+        .map(|code| ("error_code".to_owned(), json!(code)))
+        .into_iter()
+        .collect();
+    match error.details.as_deref() {
+        Some(Value::Object(map)) => details.extend(map.clone()),
+        Some(other) => drop(details.insert("info".to_owned(), other.clone())),
+        None => {}
     }
     if let Some(param) = &error.param {
         details.insert("param".to_owned(), json!(param));
