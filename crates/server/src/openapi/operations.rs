@@ -57,6 +57,13 @@ const ERRORS: [(&str, &str); 10] = [
     ("503", "The store cannot be reached; try again"),
 ];
 
+/// The ways to name a version.
+const VERSION: &str = "^(latest|default|(skver|skill_version)_[0-9a-zA-Z]+|[1-9][0-9]{0,17})$";
+/// Anything may be looked for, but for what no text in the store holds.
+const ID: &str = r"^[^\u0000]+$";
+/// A field of a form.
+const FIELD: &str = r"^[A-Za-z0-9_.\[\]-]+$";
+
 impl Mount {
     pub(super) fn prefix(self) -> &'static str {
         match self {
@@ -102,7 +109,11 @@ impl Operation {
     fn parameters(&self) -> Vec<Value> {
         let names = self.path.split('/').filter_map(|part| {
             let name = part.strip_prefix('{')?.strip_suffix('}')?;
-            let schema = json!({ "type": "string", "minLength": 1 });
+            let pattern = match name {
+                "version" => VERSION,
+                _ => ID,
+            };
+            let schema = json!({ "type": "string", "pattern": pattern });
             Some(json!({ "name": name, "in": "path", "required": true, "schema": schema }))
         });
         let query = self.query.iter().map(|(name, kind, meaning)| {
@@ -156,7 +167,12 @@ impl Body {
                 ("application/json", json!(["default_version"]), all)
             }
         };
-        let schema = json!({ "type": "object", "required": required, "properties": properties });
+        let mut schema =
+            json!({ "type": "object", "required": required, "properties": properties });
+        // Other fields are read past, if a form can hold their names.
+        if let (Some(map), "multipart/form-data") = (schema.as_object_mut(), kind) {
+            map.insert("propertyNames".to_owned(), json!({ "pattern": FIELD }));
+        }
         Some(json!({ "required": true, "content": { kind: { "schema": schema } } }))
     }
 }

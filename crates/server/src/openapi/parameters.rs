@@ -36,13 +36,16 @@ pub(super) const OPENAI_PAGE: &[Parameter] = &[LIMIT, AFTER, ORDER];
 pub(super) const OPENAI_SKILLS: &[Parameter] = &[LIMIT, AFTER, ORDER, SOURCE, NAME, QUERY];
 pub(super) const OPENAI_FILES: &[Parameter] = &[LIMIT, AFTER, ORDER, PURPOSE];
 
+/// No text in the store holds a NUL, so none may be asked for.
+const TEXT: &str = r"^[^\u0000]*$";
+
 impl Kind {
     pub(super) fn schema(self) -> Value {
         match self {
             Kind::Limit => {
                 json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 20 })
             }
-            Kind::Text => json!({ "type": "string" }),
+            Kind::Text => json!({ "type": "string", "pattern": TEXT }),
             Kind::Order => json!({ "type": "string", "enum": ["asc", "desc"] }),
             Kind::Source => {
                 let sources = ["custom", "anthropic", "anthropic_example", "plugin"];

@@ -137,6 +137,32 @@ async fn what_belongs_to_another_is_not_found_on_any_route() {
 }
 
 #[tokio::test]
+async fn the_table_has_every_route_that_names_something_of_a_tenant() {
+    let tenants = tenants().await;
+    let document = tenants.server.get(As::OpenAi, "/openapi.json").send().await;
+    let table = tenants.named();
+    let mut checked = 0;
+    for (path, methods) in document.ok()["paths"].as_object().unwrap() {
+        let Some(path) = path.strip_prefix("/openai") else {
+            continue;
+        };
+        if !path.contains('{') || path.contains("{model}") {
+            continue;
+        }
+        let path = path.replace("{skill}", &tenants.skill);
+        let path = path.replace("{version}", &tenants.version);
+        let path = path.replace("{file}", &tenants.file);
+        for method in methods.as_object().unwrap().keys() {
+            let method: Method = method.to_uppercase().parse().unwrap();
+            let line = (method, path.clone());
+            assert!(table.contains(&line), "{line:?} is not in the table");
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 12);
+}
+
+#[tokio::test]
 async fn lists_and_searches_hold_nothing_of_others() {
     let tenants = tenants().await;
     for dialect in ALL {

@@ -46,8 +46,8 @@ pub(crate) fn render_error(error: &ApiError) -> Rendered {
     inner.insert("message".to_owned(), error.message.as_str().into());
     put(&mut inner, "details", details(error));
     let mut body = Map::from_iter([("type".to_owned(), "error".into())]);
-    body.insert("error".to_owned(), Value::Object(inner));
     put(&mut body, "request_id", error.request_id.clone());
+    body.insert("error".to_owned(), Value::Object(inner));
     Rendered::new(error, error.status, Value::Object(body), "request-id")
 }
 
