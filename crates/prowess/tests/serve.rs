@@ -21,9 +21,10 @@ use server::{MASTER, Server};
 const AT_ONCE: usize = 16;
 /// How often each archive is sent.
 const TIMES: usize = 4;
-/// What all of them together may add to the memory of an idle server. A skill may have
-/// 30 MB: one that believed what these archives say of themselves would need far more.
-const ADDED_KB: u64 = 64 << 10;
+/// What all of them together may add to the memory of an idle server: half of what as
+/// many skills of the 30 MB that one may have would take. Some of these archives unpack
+/// to gigabytes, or say that they do.
+const ADDED_KB: u64 = AT_ONCE as u64 * 30_000 / 2;
 
 /// A line of `/proc/PID/status`, in kB.
 fn memory(pid: u32, line: &str) -> u64 {
