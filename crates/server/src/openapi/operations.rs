@@ -61,8 +61,6 @@ const ERRORS: [(&str, &str); 10] = [
 const VERSION: &str = "^(latest|default|(skver|skill_version)_[0-9a-zA-Z]+|[1-9][0-9]{0,17})$";
 /// Anything may be looked for, but for what no text in the store holds.
 const ID: &str = r"^[^\u0000]+$";
-/// A field of a form.
-const FIELD: &str = r"^[A-Za-z0-9_.\[\]-]+$";
 
 impl Mount {
     pub(super) fn prefix(self) -> &'static str {
@@ -167,12 +165,7 @@ impl Body {
                 ("application/json", json!(["default_version"]), all)
             }
         };
-        let mut schema =
-            json!({ "type": "object", "required": required, "properties": properties });
-        // Other fields are read past, if a form can hold their names.
-        if let (Some(map), "multipart/form-data") = (schema.as_object_mut(), kind) {
-            map.insert("propertyNames".to_owned(), json!({ "pattern": FIELD }));
-        }
+        let schema = json!({ "type": "object", "required": required, "properties": properties });
         Some(json!({ "required": true, "content": { kind: { "schema": schema } } }))
     }
 }

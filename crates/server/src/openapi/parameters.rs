@@ -9,6 +9,7 @@ pub(super) type Parameter = (&'static str, Kind, &'static str);
 pub(super) enum Kind {
     Limit,
     Text,
+    Words,
     Order,
     Source,
     Ids,
@@ -22,7 +23,7 @@ const SOURCE: Parameter = ("source", Kind::Source, "Only skills from here");
 const NAME: Parameter = ("name", Kind::Text, "Only skills of this name");
 const QUERY: Parameter = (
     "query",
-    Kind::Text,
+    Kind::Words,
     "Only skills that fit these words, best first, 200 at most",
 );
 const IDS: Parameter = ("ids[]", Kind::Ids, "Only these, and neither limit nor page");
@@ -46,6 +47,8 @@ impl Kind {
                 json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 20 })
             }
             Kind::Text => json!({ "type": "string", "pattern": TEXT }),
+            // Whatever is in it, only its words count.
+            Kind::Words => json!({ "type": "string" }),
             Kind::Order => json!({ "type": "string", "enum": ["asc", "desc"] }),
             Kind::Source => {
                 let sources = ["custom", "anthropic", "anthropic_example", "plugin"];
