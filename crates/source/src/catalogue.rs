@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use prowess_skill::{Diagnostic, Limits, Profile, Skill};
 
-use crate::discover::{Bounds, Discovery};
+use crate::discover::Bounds;
 use crate::error::SourceError;
-use crate::open::{Origin, open, open_any};
+use crate::open::{Opened, Origin, open, open_any};
 use crate::url::Fetcher;
 
 /// A path and the label under which its skills are shown.
@@ -61,12 +61,11 @@ pub struct Catalogue {
 impl Catalogue {
     /// Loads all skills of all sources, in order. Sources are paths.
     pub fn load(sources: &[Labelled], bounds: &Bounds, limits: &Limits) -> Catalogue {
-        let mut catalogue = Catalogue::default();
-        for source in sources {
-            let opened = open(&source.path, bounds);
-            catalogue.add_source(opened, source, limits);
-        }
-        catalogue
+        let opened = |source: &Labelled| open(&source.path, bounds);
+        Catalogue::of(
+            sources.iter().map(|source| (source, opened(source))),
+            limits,
+        )
     }
 
     /// The same for sources that may be URLs too.
@@ -76,20 +75,26 @@ impl Catalogue {
         limits: &Limits,
         fetcher: &Fetcher,
     ) -> Catalogue {
-        let mut catalogue = Catalogue::default();
+        let mut opened = Vec::with_capacity(sources.len());
         for source in sources {
-            let opened = open_any(&source.path, bounds, fetcher).await;
+            opened.push((source, open_any(&source.path, bounds, fetcher).await));
+        }
+        Catalogue::of(opened, limits)
+    }
+
+    /// Loads all skills of sources that were opened, in order.
+    pub fn of<'a>(
+        sources: impl IntoIterator<Item = (&'a Labelled, Opened)>,
+        limits: &Limits,
+    ) -> Catalogue {
+        let mut catalogue = Catalogue::default();
+        for (source, opened) in sources {
             catalogue.add_source(opened, source, limits);
         }
         catalogue
     }
 
-    fn add_source(
-        &mut self,
-        opened: Result<(Vec<Origin>, Discovery), SourceError>,
-        source: &Labelled,
-        limits: &Limits,
-    ) {
+    fn add_source(&mut self, opened: Opened, source: &Labelled, limits: &Limits) {
         match opened {
             Err(error) => self.unreadable.push(error),
             Ok((origins, discovery)) => {

@@ -26,5 +26,5 @@ pub mod url;
 pub use catalogue::{Catalogue, Labelled, Shadowed};
 pub use discover::{Bounds, Discovery};
 pub use error::SourceError;
-pub use open::{Origin, open, open_any};
+pub use open::{Opened, Origin, open, open_any};
 pub use url::{FetchError, Fetcher};

@@ -24,12 +24,11 @@ pub enum Origin {
     Url(Arc<Remote>),
 }
 
+/// What a source gave: its skills, and what the search for them met.
+pub type Opened = Result<(Vec<Origin>, Discovery), SourceError>;
+
 /// Finds the skills that a path or a URL names.
-pub async fn open_any(
-    source: &Path,
-    bounds: &Bounds,
-    fetcher: &Fetcher,
-) -> Result<(Vec<Origin>, Discovery), SourceError> {
+pub async fn open_any(source: &Path, bounds: &Bounds, fetcher: &Fetcher) -> Opened {
     match source.to_str() {
         Some(url) if is_url(source) => fetcher.open(url).await,
         _ => open(source, bounds),
@@ -38,7 +37,7 @@ pub async fn open_any(
 
 /// Finds the skills that a path names. Folders without a SKILL.md are searched;
 /// a SKILL.md stands for the folder around it.
-pub fn open(path: &Path, bounds: &Bounds) -> Result<(Vec<Origin>, Discovery), SourceError> {
+pub fn open(path: &Path, bounds: &Bounds) -> Opened {
     let meta = std::fs::metadata(path).map_err(|error| SourceError::io(path, error))?;
     let one = |origin| Ok((vec![origin], Discovery::default()));
     if meta.is_dir() {

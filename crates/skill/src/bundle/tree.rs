@@ -125,3 +125,65 @@ fn belongs<'n, 'f>(
         .find_map(|above| folders.get(above))?;
     Some((path, folder))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use prowess_testkit::raw_tar::RawTar;
+
+    use super::*;
+
+    const SKILL: &[u8] = b"---\nname: a\ndescription: d\n---\n";
+
+    fn read(archive: &[u8], under: &str) -> Result<Tree, BundleError> {
+        let query = TreeQuery {
+            under,
+            named: None,
+            keep: |_| true,
+        };
+        Tree::read(archive, &query, &Limits::default(), &Limits::default())
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_skill_is_not_the_others_fault() {
+        let archive = RawTar::new()
+            .file("r/a/SKILL.md", SKILL)
+            .file("r/b/SKILL.md", SKILL)
+            .file("r/b/c:d", b"x")
+            .file("r/ab/x", b"x")
+            .gz();
+        let tree = read(&archive, "").unwrap();
+        let seen: Vec<_> = tree
+            .skills
+            .iter()
+            .map(|(folder, bundle)| {
+                (
+                    folder.as_str(),
+                    bundle.as_ref().map_or_else(|e| e.code(), |_| "ok"),
+                )
+            })
+            .collect();
+        assert_eq!(seen, [("a", "ok"), ("b", "path-colon")]);
+        assert_eq!(read(&archive, "a").unwrap().skills.len(), 1);
+        assert_eq!(read(&archive, "../a").unwrap().skills.len(), 0);
+    }
+
+    #[test]
+    fn a_repository_that_inflates_too_far_is_refused() {
+        let archive = RawTar::new().file("r/big", &vec![0; 40 << 20]).gz();
+        assert_eq!(read(&archive, "").unwrap_err().code(), "compression-ratio");
+    }
+
+    proptest! {
+        #[test]
+        fn no_archive_panics(names in proptest::collection::vec(".{0,20}", 0..5), cut in 0usize..200) {
+            let mut tar = RawTar::new().file("r/a/SKILL.md", SKILL);
+            for name in names {
+                tar = tar.file(name, b"x");
+            }
+            let mut archive = tar.gz();
+            archive.truncate(archive.len().saturating_sub(cut));
+            let _ = read(&archive, "");
+        }
+    }
+}

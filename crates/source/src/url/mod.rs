@@ -11,6 +11,7 @@
 //! | `open` | what a URL names: one skill or several |
 //! | `index` | the well-known indexes, both forms |
 //! | `tree` | the table of hosts whose pages stand for repositories |
+//! | `repository` | the skills of a repository that such a host packs |
 //! | `fetch` | bytes of a URL, from the cache or the host |
 //! | `cache`, `freshness` | what is kept on a disk, and for how long it counts |
 //! | `http` | one GET: redirects, sizes, times |
@@ -27,6 +28,7 @@ mod index;
 mod open;
 mod options;
 mod remote;
+mod repository;
 mod tree;
 
 pub use error::FetchError;

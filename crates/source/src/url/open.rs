@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use percent_encoding::percent_decode_str;
-use prowess_skill::bundle::{self, TreeQuery};
+use prowess_skill::bundle;
 use prowess_skill::{Bundle, BundleError, Digest, Limits};
 use url::Url;
 
@@ -23,12 +23,11 @@ use super::error::FetchError;
 use super::fetch::{Fetched, Fetcher};
 use super::index::{self, Content, Entry, Index, Want};
 use super::remote::{Remote, State};
-use super::tree::{self, Tree};
+use super::tree;
 use crate::archive;
 use crate::discover::Discovery;
 use crate::error::SourceError;
-use crate::folder::is_kept;
-use crate::open::Origin;
+use crate::open::{Opened, Origin};
 
 /// Whether a source is named by a URL rather than a path.
 pub fn is_url(source: &Path) -> bool {
@@ -38,22 +37,22 @@ pub fn is_url(source: &Path) -> bool {
 }
 
 /// A URL as a person gave it.
-struct Asked {
-    url: Url,
-    named: Option<String>,
+pub(super) struct Asked {
+    pub(super) url: Url,
+    pub(super) named: Option<String>,
 }
 
 /// What came of it: skills, and what of the source could not be used.
 #[derive(Default)]
-struct Found {
-    skills: Vec<Remote>,
-    refused: Vec<(String, FetchError)>,
+pub(super) struct Found {
+    pub(super) skills: Vec<Remote>,
+    pub(super) refused: Vec<(String, FetchError)>,
 }
 
 impl Fetcher {
     /// Finds and fetches the skills that a URL names. Those that cannot be had are
     /// told in [`Discovery::unreadable`]; it is an error only when nothing can.
-    pub async fn open(&self, source: &str) -> Result<(Vec<Origin>, Discovery), SourceError> {
+    pub async fn open(&self, source: &str) -> Opened {
         let found = self.find(source).await;
         let found = found.map_err(|error| SourceError::url(source, error))?;
         let unreadable = found
@@ -73,7 +72,7 @@ impl Fetcher {
         let asked = Asked::parse(source)?;
         self.check(&asked.url)?;
         let found = match tree::find(&asked.url, &self.options.trees) {
-            Some(tree) => self.tree(&asked, tree?).await?,
+            Some(tree) => self.repository(&asked, tree?).await?,
             None => self.probe(&asked).await?,
         };
         let pinned = self.options.pin.zip(found.skills.iter().find(|skill| {
@@ -106,17 +105,13 @@ impl Fetcher {
                 Err(error) => return Err(error),
             }
         }
-        match self.direct(asked).await {
-            Err(FetchError::NotASource(_)) if !indexes.is_empty() => {
-                let why = format!(
-                    "it is no SKILL.md and no archive, and there is no index at {} or {}",
-                    index::PLACES[0],
-                    index::PLACES[1]
-                );
-                Err(FetchError::NotASource(why))
+        self.direct(asked).await.map_err(|error| match error {
+            FetchError::NotASource(_) if !indexes.is_empty() => nothing_there(""),
+            FetchError::Status(status) if is_absence(status) && !indexes.is_empty() => {
+                nothing_there(&format!(" (status {status})"))
             }
-            other => other,
-        }
+            error => error,
+        })
     }
 
     /// What is kept for the URL itself needs no question about indexes, which would
@@ -245,67 +240,6 @@ impl Fetcher {
         }
         Ok((Bundle::from_files(files, limits)?, state))
     }
-
-    /// Takes the skills of a repository's folder.
-    async fn tree(&self, asked: &Asked, tree: Tree) -> Result<Found, FetchError> {
-        let net = &self.options.net;
-        let fetched = self.fetch(&tree.archive, net.tree_bytes, None).await?;
-        let whole = Limits {
-            archive_bytes: net.tree_bytes,
-            total_bytes: net.source_bytes,
-            entries: net.index_entries.saturating_mul(100),
-            ..self.options.limits.clone()
-        };
-        let (limits, named) = (self.options.limits.clone(), asked.named.clone());
-        let under = tree.under.clone();
-        // Inflating a repository takes a while.
-        let read = tokio::task::spawn_blocking(move || {
-            let query = TreeQuery {
-                under: &under,
-                named: named.as_deref(),
-                keep: is_kept,
-            };
-            bundle::Tree::read(&fetched.data, &query, &whole, &limits)
-        });
-        let skills = match read.await {
-            Ok(read) => read?.skills,
-            Err(error) => return Err(FetchError::Interrupted(error.to_string())),
-        };
-        if skills.len() > net.index_entries {
-            return Err(FetchError::TooManyEntries {
-                found: skills.len(),
-                limit: net.index_entries,
-            });
-        }
-        match (&asked.named, skills.is_empty()) {
-            (Some(name), true) => return Err(index::no_such_name(name, [].into_iter())),
-            (None, true) => {
-                let why = format!("there is no SKILL.md in or below `/{}`", tree.under);
-                return Err(FetchError::NotASource(why));
-            }
-            _ => {}
-        }
-        let single = skills.len() == 1;
-        let mut found = Found::default();
-        for (folder, bundle) in skills {
-            let name = match folder.rsplit('/').next() {
-                Some(name) if !name.is_empty() => name.to_owned(),
-                _ => tree.repo.clone(),
-            };
-            let url = match single {
-                true => asked.url.to_string(),
-                false => asked.with_name(&name),
-            };
-            match bundle {
-                Ok(bundle) => {
-                    let skill = Remote::new(url, Some(name), bundle, fetched.state);
-                    found.skills.push(skill);
-                }
-                Err(error) => found.refuse(url, error.into())?,
-            }
-        }
-        Ok(found)
-    }
 }
 
 impl Asked {
@@ -345,7 +279,7 @@ impl Asked {
     }
 
     /// The URL of one of several skills.
-    fn with_name(&self, name: &str) -> String {
+    pub(super) fn with_name(&self, name: &str) -> String {
         let mut url = self.url.clone();
         url.set_fragment(Some(name));
         url.to_string()
@@ -373,15 +307,22 @@ impl Found {
         }
     }
 
-    /// Notes what cannot be used. An approved content that is not there, or a cache
-    /// that does not work, is everybody's problem.
-    fn refuse(&mut self, url: String, error: FetchError) -> Result<(), FetchError> {
+    /// Notes what cannot be used. A cache that does not work is everybody's problem.
+    pub(super) fn refuse(&mut self, url: String, error: FetchError) -> Result<(), FetchError> {
         if matches!(error, FetchError::Cache { .. }) {
             return Err(error);
         }
         self.refused.push((url, error));
         Ok(())
     }
+}
+
+/// The error for a URL that is nothing by itself, and has no index below it.
+fn nothing_there(status: &str) -> FetchError {
+    let places = index::PLACES.join(" or ");
+    let why =
+        format!("it is no SKILL.md and no archive{status}, and there is no index at {places}");
+    FetchError::NotASource(why)
 }
 
 fn is_absence(status: u16) -> bool {

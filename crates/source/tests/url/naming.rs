@@ -201,7 +201,11 @@ async fn what_is_no_skill_is_refused_with_the_places_that_were_tried() {
     let error = open(local(), &site.url("/")).await.unwrap_err();
     let shown = error.to_string().replace(&site.url(""), "http://host");
     insta::assert_snapshot!(shown, @"http://host/: is no skill: it is no SKILL.md and no archive, and there is no index at .well-known/agent-skills/index.json or .well-known/skills/index.json");
-    assert_eq!(code(local(), &site.url("/nothing")).await, "url-status");
+    assert_eq!(
+        code(local(), &site.url("/nothing")).await,
+        "url-not-a-source"
+    );
+    assert_eq!(code(local(), &site.url("/none.md")).await, "url-status");
     site.put("/bad.zip", b"PK\x03\x04 not really".to_vec());
     assert!(
         code(local(), &site.url("/bad.zip"))
