@@ -1,10 +1,6 @@
 //! The verbs that take a source, with URLs: those of our own server's index.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod server;
 
