@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use prowess_skill::BundleError;
 
-use crate::url::FetchError;
+use crate::url::{FetchError, shown};
 
 /// Why a source could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,7 @@ impl SourceError {
 
     pub(crate) fn url(url: &str, error: FetchError) -> SourceError {
         SourceError::Url {
-            url: url.escape_debug().to_string(),
+            url: shown(url),
             error,
         }
     }

@@ -34,6 +34,7 @@ mod tree;
 pub use error::FetchError;
 pub use fetch::Fetcher;
 pub use open::is_url;
+pub(crate) use open::shown;
 pub use options::{CacheOptions, NetLimits, Options};
 pub use remote::{Remote, State};
 pub use tree::TreeHost;

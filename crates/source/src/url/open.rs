@@ -29,11 +29,27 @@ use crate::discover::Discovery;
 use crate::error::SourceError;
 use crate::open::{Opened, Origin};
 
-/// Whether a source is named by a URL rather than a path.
+/// Whether a source is named by a URL rather than a path. One of a scheme that is
+/// not fetched is a URL all the same, to be refused as such.
 pub fn is_url(source: &Path) -> bool {
     let text = source.to_str().unwrap_or_default();
     let scheme = text.split_once("://").map(|(scheme, _)| scheme);
-    scheme.is_some_and(|s| s.eq_ignore_ascii_case("http") || s.eq_ignore_ascii_case("https"))
+    scheme.is_some_and(|s| s.len() > 1 && s.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+/// A URL fit for a message: without a user name and password.
+pub(crate) fn shown(source: &str) -> String {
+    match source.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+            let (authority, path) = rest.split_at(end);
+            let host = authority.rsplit('@').next().unwrap_or(authority);
+            format!("{scheme}://{host}{path}")
+                .escape_debug()
+                .to_string()
+        }
+        None => source.escape_debug().to_string(),
+    }
 }
 
 /// A URL as a person gave it.

@@ -73,6 +73,23 @@ async fn redirects_are_followed_to_other_pages_but_not_to_other_schemes() {
 }
 
 #[tokio::test]
+async fn a_password_in_a_url_is_refused_and_not_repeated() {
+    let error = open(local(), "https://me:secret@host.test/SKILL.md").await;
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), "url-credentials");
+    assert!(
+        error
+            .to_string()
+            .starts_with("https://host.test/SKILL.md: "),
+        "{error}"
+    );
+    for other in ["ftp://host.test/x", "file:///etc/passwd"] {
+        assert!(prowess_source::url::is_url(Path::new(other)));
+        assert_eq!(code(local(), other).await, "url-scheme");
+    }
+}
+
+#[tokio::test]
 async fn redirects_that_never_end_are_not_followed_for_ever() {
     let site = Site::start().await;
     site.redirect("/SKILL.md", "/SKILL.md");
