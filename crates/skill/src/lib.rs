@@ -23,7 +23,9 @@
 //! | [`disclose`] | what of a skill a model gets to see, and how much |
 //! | [`scan`] | static security rules over a whole bundle |
 //! | [`sarif`] | results of scan and validation for code hosts and editors |
+//! | [`address`] | which network addresses are the public internet's |
 
+pub mod address;
 mod advice;
 pub mod bundle;
 pub mod diagnostic;

@@ -7,12 +7,13 @@ use prowess_skill::{Diagnostic, Limits, Profile, Skill};
 
 use crate::discover::Bounds;
 use crate::error::SourceError;
-use crate::open::{Origin, open};
+use crate::open::{Opened, Origin, open, open_any};
+use crate::url::Fetcher;
 
 /// A path and the label under which its skills are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labelled {
-    /// A folder, an archive or a Markdown file.
+    /// A folder, an archive, a Markdown file or a URL.
     pub path: PathBuf,
     /// For people: `project`, `team`, …
     pub label: Option<String>,
@@ -58,22 +59,52 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Loads all skills of all sources, in order.
+    /// Loads all skills of all sources, in order. Sources are paths.
     pub fn load(sources: &[Labelled], bounds: &Bounds, limits: &Limits) -> Catalogue {
-        let mut catalogue = Catalogue::default();
+        let opened = |source: &Labelled| open(&source.path, bounds);
+        Catalogue::of(
+            sources.iter().map(|source| (source, opened(source))),
+            limits,
+        )
+    }
+
+    /// The same for sources that may be URLs too.
+    pub async fn load_any(
+        sources: &[Labelled],
+        bounds: &Bounds,
+        limits: &Limits,
+        fetcher: &Fetcher,
+    ) -> Catalogue {
+        let mut opened = Vec::with_capacity(sources.len());
         for source in sources {
-            match open(&source.path, bounds) {
-                Err(error) => catalogue.unreadable.push(error),
-                Ok((origins, discovery)) => {
-                    catalogue.unreadable.extend(discovery.unreadable);
-                    catalogue.cut_short |= discovery.cut_short;
-                    for origin in origins {
-                        catalogue.add(origin, source.label.clone(), limits);
-                    }
+            opened.push((source, open_any(&source.path, bounds, fetcher).await));
+        }
+        Catalogue::of(opened, limits)
+    }
+
+    /// Loads all skills of sources that were opened, in order.
+    pub fn of<'a>(
+        sources: impl IntoIterator<Item = (&'a Labelled, Opened)>,
+        limits: &Limits,
+    ) -> Catalogue {
+        let mut catalogue = Catalogue::default();
+        for (source, opened) in sources {
+            catalogue.add_source(opened, source, limits);
+        }
+        catalogue
+    }
+
+    fn add_source(&mut self, opened: Opened, source: &Labelled, limits: &Limits) {
+        match opened {
+            Err(error) => self.unreadable.push(error),
+            Ok((origins, discovery)) => {
+                self.unreadable.extend(discovery.unreadable);
+                self.cut_short |= discovery.cut_short;
+                for origin in origins {
+                    self.add(origin, source.label.clone(), limits);
                 }
             }
         }
-        catalogue
     }
 
     fn add(&mut self, origin: Origin, label: Option<String>, limits: &Limits) {

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use prowess_skill::BundleError;
 
+use crate::url::{FetchError, shown};
+
 /// Why a source could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
@@ -33,6 +35,14 @@ pub enum SourceError {
         /// What is wrong with it.
         error: BundleError,
     },
+    /// It is a URL, and gave no skill.
+    #[error("{url}: {error}")]
+    Url {
+        /// The URL.
+        url: String,
+        /// What happened.
+        error: FetchError,
+    },
 }
 
 impl SourceError {
@@ -44,6 +54,7 @@ impl SourceError {
             SourceError::NotASource(_) => "source-unknown-kind",
             SourceError::NameNotText(_) => "source-name-not-text",
             SourceError::Bundle { error, .. } => error.code(),
+            SourceError::Url { error, .. } => error.code(),
         }
     }
 
@@ -54,6 +65,13 @@ impl SourceError {
                 path: path.to_owned(),
                 error,
             },
+        }
+    }
+
+    pub(crate) fn url(url: &str, error: FetchError) -> SourceError {
+        SourceError::Url {
+            url: shown(url),
+            error,
         }
     }
 

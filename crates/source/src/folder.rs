@@ -142,6 +142,12 @@ pub(crate) fn sorted_entries(folder: &Path) -> Result<Vec<Entry>, SourceError> {
     Ok(entries)
 }
 
+/// Whether a path below a skill's folder is part of the skill.
+pub(crate) fn is_kept(path: &str) -> bool {
+    let skipped = |part| SKIPPED_FOLDERS.contains(&part);
+    !is_rubbish(path) && !path.split('/').any(skipped)
+}
+
 fn is_rubbish(name: &str) -> bool {
     name.ends_with(".pyc") || name.ends_with(".DS_Store")
 }

@@ -1,16 +1,18 @@
-//! What a path names: one skill or several.
+//! What a path, or a URL, names: one skill or several.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prowess_skill::rules;
 use prowess_skill::{Bundle, Diagnostic, Limits, Loaded, Options, Profile, Skill};
 
 use crate::discover::{self, Bounds, Discovery};
 use crate::error::SourceError;
+use crate::url::{Fetcher, Remote, is_url};
 use crate::{archive, folder};
 
 /// One skill's place of origin.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A folder with a SKILL.md.
     Folder(PathBuf),
@@ -18,11 +20,24 @@ pub enum Origin {
     Archive(PathBuf),
     /// A Markdown file that is all there is of the skill.
     Markdown(PathBuf),
+    /// A URL; its bytes are here already.
+    Url(Arc<Remote>),
+}
+
+/// What a source gave: its skills, and what the search for them met.
+pub type Opened = Result<(Vec<Origin>, Discovery), SourceError>;
+
+/// Finds the skills that a path or a URL names.
+pub async fn open_any(source: &Path, bounds: &Bounds, fetcher: &Fetcher) -> Opened {
+    match source.to_str() {
+        Some(url) if is_url(source) => fetcher.open(url).await,
+        _ => open(source, bounds),
+    }
 }
 
 /// Finds the skills that a path names. Folders without a SKILL.md are searched;
 /// a SKILL.md stands for the folder around it.
-pub fn open(path: &Path, bounds: &Bounds) -> Result<(Vec<Origin>, Discovery), SourceError> {
+pub fn open(path: &Path, bounds: &Bounds) -> Opened {
     let meta = std::fs::metadata(path).map_err(|error| SourceError::io(path, error))?;
     let one = |origin| Ok((vec![origin], Discovery::default()));
     if meta.is_dir() {
@@ -54,9 +69,11 @@ pub fn open(path: &Path, bounds: &Bounds) -> Result<(Vec<Origin>, Discovery), So
 }
 
 impl Origin {
-    /// The path of the folder or file.
+    /// The path of the folder or file. Of a URL its text, which is no path on any
+    /// disk and only good to be shown.
     pub fn path(&self) -> &Path {
         match self {
+            Origin::Url(remote) => Path::new(&remote.url),
             Origin::Folder(path) | Origin::Archive(path) | Origin::Markdown(path) => path,
         }
     }
@@ -64,6 +81,7 @@ impl Origin {
     /// The name that the place gives a skill: its folder's or file's.
     pub fn name(&self) -> Option<String> {
         match self {
+            Origin::Url(remote) => remote.place_name.clone(),
             Origin::Folder(path) => {
                 let named = path.file_name().is_some();
                 let path = if named {
@@ -81,6 +99,7 @@ impl Origin {
     /// Reads the bundle, with a note for each file that was left out of it.
     pub fn read(&self, limits: &Limits) -> Result<(Bundle, Vec<Diagnostic>), SourceError> {
         match self {
+            Origin::Url(remote) => Ok((remote.bundle().clone(), Vec::new())),
             Origin::Folder(path) => {
                 let read = folder::read(path, limits)?;
                 let note = |(name, why): &(String, &str)| {
@@ -93,8 +112,13 @@ impl Origin {
         }
     }
 
-    /// Reads and checks the skill.
+    /// Reads and checks the skill. What came by URL is checked like an upload,
+    /// whatever the profile, and there is no skill unless it passes.
     pub fn load(&self, limits: &Limits, profile: Profile) -> Result<Loaded, SourceError> {
+        if let Origin::Url(remote) = self {
+            let loaded = remote.load(limits);
+            return loaded.map_err(|error| SourceError::url(&remote.url, error));
+        }
         let (bundle, notes) = self.read(limits)?;
         let name = self.name();
         // Only a folder's name is the skill's own; a file may be called anything.

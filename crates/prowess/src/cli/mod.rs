@@ -8,6 +8,7 @@ mod client;
 mod completions;
 mod demo;
 mod doctor;
+mod fetch;
 mod keys;
 mod logging;
 mod output;

@@ -10,6 +10,7 @@
 //! | `zip`, `tar` | one format each: refuse what tools could read in two ways, hand entries on |
 //! | `table` | names and sizes across entries |
 //! | `root` | which folder is the skill |
+//! | `tree` | the skills of a repository's archive |
 //! | `pack` | the way back: the same files give the same bytes |
 
 mod error;
@@ -18,6 +19,7 @@ mod pack;
 mod root;
 mod table;
 mod tar;
+mod tree;
 mod zip;
 
 use std::collections::BTreeMap;
@@ -26,6 +28,7 @@ use bytes::Bytes;
 
 pub use error::{BundleError, Reason};
 pub use pack::{Layout, PackError};
+pub use tree::{Tree, TreeQuery};
 
 use crate::limits::Limits;
 use crate::path::SkillPath;

@@ -14,6 +14,7 @@ use serde::Serialize;
 use tokio::sync::mpsc;
 
 use super::{block_on, open, skill_files};
+use crate::cli::fetch::Fetch;
 use crate::cli::output;
 use crate::cli::skill::inputs;
 
@@ -32,8 +33,8 @@ pub(crate) struct Args {
     /// Run in this session and keep its files; `new` makes one and tells its id
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// A skill to show at /skills/NAME: a folder, an archive or a Markdown file
-    #[arg(long = "skill", value_name = "PATH", conflicts_with = "session")]
+    /// A skill to show at /skills/NAME: a folder, an archive, a Markdown file or a URL
+    #[arg(long = "skill", value_name = "SOURCE", conflicts_with = "session")]
     skills: Vec<PathBuf>,
     /// Seconds the command may take
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -65,6 +66,8 @@ pub(crate) struct Args {
     /// The command and its arguments
     #[arg(required = true, last = true, value_name = "COMMAND")]
     command: Vec<String>,
+    #[command(flatten)]
+    fetch: Fetch,
 }
 
 /// What `--json` prints.
@@ -80,7 +83,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let skills = args
         .skills
         .iter()
-        .map(|path| skill(path))
+        .map(|path| skill(path, &args.fetch))
         .collect::<Result<_, _>>()?;
     block_on(execute(args, skills))?
 }
@@ -146,8 +149,8 @@ fn policy(args: &Args) -> Policy {
     policy
 }
 
-fn skill(path: &Path) -> anyhow::Result<SkillFiles> {
-    let loaded = inputs::open_one(path)?.load(&Limits::default(), Profile::Lenient)?;
+fn skill(path: &Path, fetch: &Fetch) -> anyhow::Result<SkillFiles> {
+    let loaded = inputs::open_one(path, fetch)?.load(&Limits::default(), Profile::Lenient)?;
     let Some(skill) = loaded.skill else {
         anyhow::bail!(
             "{}: not a skill; see `prowess skill validate`",

@@ -1,28 +1,29 @@
-//! Paths on the command line to skills, for the verbs that take many.
+//! Sources on the command line to skills, for the verbs that take many.
 
 use std::path::{Path, PathBuf};
 
-use prowess_source::{Bounds, Origin, SourceError, open};
+use prowess_source::{Bounds, Origin, SourceError};
 
+use crate::cli::fetch::Fetch;
 use crate::cli::{output, shown};
 
-/// The skills that some paths name, and whether all of the paths could be read.
+/// The skills that some sources name, and whether all of them could be read.
 pub(super) struct Inputs {
     pub(super) origins: Vec<Origin>,
     pub(super) unreadable: Vec<SourceError>,
 }
 
-/// Opens every path. A path that cannot be read, or that holds no skill, is
-/// told and counted; the others still are.
-pub(super) fn open_all(paths: &[PathBuf]) -> Inputs {
+/// Opens every source. One that cannot be read, or that holds no skill, is told
+/// and counted; the others still are.
+pub(super) fn open_all(paths: &[PathBuf], fetch: &Fetch) -> anyhow::Result<Inputs> {
     let mut inputs = Inputs {
         origins: Vec::new(),
         unreadable: Vec::new(),
     };
-    for path in paths {
-        match open(path, &Bounds::default()) {
+    for (path, opened) in paths.iter().zip(fetch.open(paths)?) {
+        match opened {
             Ok((origins, discovery)) => {
-                if origins.is_empty() {
+                if origins.is_empty() && discovery.unreadable.is_empty() {
                     output::remark(&format!("{}: no SKILL.md here or below", shown(path)));
                     inputs
                         .unreadable
@@ -45,7 +46,7 @@ pub(super) fn open_all(paths: &[PathBuf]) -> Inputs {
             Err(error) => inputs.refuse(error),
         }
     }
-    inputs
+    Ok(inputs)
 }
 
 impl Inputs {
@@ -55,16 +56,23 @@ impl Inputs {
     }
 }
 
-/// Opens a path that must name exactly one skill.
-pub(crate) fn open_one(path: &Path) -> anyhow::Result<Origin> {
-    let (mut origins, _) = open(path, &Bounds::default())?;
+/// Opens a source that must name exactly one skill.
+pub(crate) fn open_one(path: &Path, fetch: &Fetch) -> anyhow::Result<Origin> {
+    let (mut origins, discovery) = fetch.open_one(path)??;
+    if let (true, Some(error)) = (origins.is_empty(), discovery.unreadable.into_iter().next()) {
+        return Err(error.into());
+    }
     match (origins.pop(), origins.len()) {
         (Some(origin), 0) => Ok(origin),
         (None, _) => anyhow::bail!("{}: no SKILL.md here or below", shown(path)),
         (Some(_), more) => anyhow::bail!(
-            "{}: holds {} skills; name one of them",
+            "{}: holds {} skills; name one of them{}",
             shown(path),
-            more + 1
+            more + 1,
+            match prowess_source::url::is_url(path) {
+                true => " by adding #NAME",
+                false => "",
+            }
         ),
     }
 }

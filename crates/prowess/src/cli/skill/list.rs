@@ -1,23 +1,25 @@
-//! `prowess skill list PATH…`, and `--server` for the skills of a server
+//! `prowess skill list SOURCE…`, and `--server` for the skills of a server
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use comfy_table::{ContentArrangement, Table, presets};
 use prowess_skill::Limits;
 use prowess_source::catalogue::Entry;
-use prowess_source::{Bounds, Catalogue, Labelled};
+use prowess_source::url::is_url;
+use prowess_source::{Catalogue, Labelled};
 
 use super::list_remote;
 use crate::cli::client::Remote;
+use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, count, size};
 use crate::cli::{Exit, shown};
 
 /// List the skills of folders and archives, or of a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folders of skills or archives; write LABEL=PATH to give one a label.
+    /// Folders of skills, archives or URLs; write LABEL=SOURCE to give one a label.
     /// When two hold a skill of the same name, the later one counts
-    #[arg(value_name = "PATH", default_value = ".")]
+    #[arg(value_name = "SOURCE", default_value = ".")]
     paths: Vec<String>,
     /// List the skills of a server instead; PROWESS_URL says which when no URL is
     /// given here
@@ -37,6 +39,8 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    fetch: Fetch,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -46,7 +50,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return list_remote::run(&remote, args.query.as_deref(), args.json);
     }
     let sources: Vec<_> = args.paths.iter().map(|text| labelled(text)).collect();
-    let catalogue = Catalogue::load(&sources, &Bounds::default(), &Limits::default());
+    let paths: Vec<_> = sources.iter().map(|source| source.path.clone()).collect();
+    let opened = args.fetch.open(&paths)?;
+    let catalogue = Catalogue::of(sources.iter().zip(opened), &Limits::default());
     if args.json {
         output::json(&json(&catalogue))?;
     } else {
@@ -64,10 +70,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     )
 }
 
-/// `LABEL=PATH`, unless the whole text is a path.
+fn is_source(text: &str) -> bool {
+    is_url(Path::new(text)) || Path::new(text).exists()
+}
+
+/// `LABEL=SOURCE`, unless the whole text is a source.
 fn labelled(text: &str) -> Labelled {
     match text.split_once('=') {
-        Some((label, path)) if !PathBuf::from(text).exists() => Labelled {
+        Some((label, path)) if !is_source(text) => Labelled {
             path: path.into(),
             label: Some(label.to_owned()),
         },

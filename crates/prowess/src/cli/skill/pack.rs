@@ -1,4 +1,4 @@
-//! `prowess skill pack PATH`
+//! `prowess skill pack SOURCE`
 
 use std::path::{Path, PathBuf};
 
@@ -6,13 +6,15 @@ use anyhow::Context;
 use prowess_skill::{Digest, Layout, Limits, Profile, Severity, Skill};
 
 use super::inputs;
+use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, count, size};
 use crate::cli::{Exit, shown, snippet, wrong_usage};
 
 /// Pack a skill into an archive. The same files give the same bytes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A skill's folder, or an archive to pack anew
+    /// A skill's folder, or an archive or a URL to pack anew
+    #[arg(value_name = "SOURCE")]
     path: PathBuf,
     /// Where to write; the ending chooses the format (.zip, .skill, .tar.gz).
     /// NAME.zip in the current folder when left out
@@ -27,10 +29,12 @@ pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    fetch: Fetch,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let origin = inputs::open_one(&args.path)?;
+    let origin = inputs::open_one(&args.path, &args.fetch)?;
     let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
     let errors = loaded
         .diagnostics

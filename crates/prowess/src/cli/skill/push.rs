@@ -1,4 +1,4 @@
-//! `prowess skill push PATH`
+//! `prowess skill push SOURCE`
 
 use std::path::PathBuf;
 
@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::inputs;
 use crate::cli::client::{self, Client, Remote, RemoteSkill, RemoteVersion};
+use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, size};
 use crate::cli::{Exit, progress, snippet};
 
@@ -18,7 +19,8 @@ use crate::cli::{Exit, progress, snippet};
 /// is sent when the latest version has the same files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A skill's folder, archive or SKILL.md
+    /// A skill's folder, archive, SKILL.md or URL
+    #[arg(value_name = "SOURCE")]
     path: PathBuf,
     /// Make a version of this skill; the one of the same name when left out
     #[arg(long, value_name = "ID")]
@@ -37,6 +39,8 @@ pub(crate) struct Args {
     json: bool,
     #[command(flatten)]
     remote: Remote,
+    #[command(flatten)]
+    fetch: Fetch,
 }
 
 /// A new skill, or a new version of one.
@@ -54,7 +58,7 @@ struct Pushed {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let origin = inputs::open_one(&args.path)?;
+    let origin = inputs::open_one(&args.path, &args.fetch)?;
     let loaded = origin.load(&Limits::default(), Profile::Upload)?;
     let worth = loaded
         .diagnostics

@@ -1,4 +1,4 @@
-//! `prowess skill scan PATH…`
+//! `prowess skill scan SOURCE…`
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,14 +10,15 @@ use rayon::prelude::*;
 
 use super::inputs::{self, Inputs};
 use super::validate::Format;
+use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, DIM, ERROR, GOOD, NOTE, STRONG, WARNING, count};
 use crate::cli::{Exit, progress, sarif_tool, shown, snippet};
 
 /// Look for attacks and bad habits, without running anything.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folders of skills, skill folders, archives or Markdown files
-    #[arg(required = true, value_name = "PATH")]
+    /// Folders of skills, skill folders, archives, Markdown files or URLs
+    #[arg(required = true, value_name = "SOURCE")]
     paths: Vec<PathBuf>,
     /// Show findings of at least this severity
     #[arg(long, value_enum, default_value_t = Least::Low)]
@@ -34,6 +35,8 @@ pub(crate) struct Args {
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    #[command(flatten)]
+    fetch: Fetch,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -63,7 +66,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some(file) => read_baseline(file)?,
         None => BTreeSet::new(),
     };
-    let inputs = inputs::open_all(&args.paths);
+    let inputs = inputs::open_all(&args.paths, &args.fetch)?;
     let scanned = scan_all(&inputs, &baseline);
     match if args.json { Format::Json } else { args.format } {
         Format::Text => print_text(args, &scanned)?,

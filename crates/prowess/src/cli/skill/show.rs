@@ -1,4 +1,4 @@
-//! `prowess skill show PATH`
+//! `prowess skill show SOURCE`
 
 use std::path::PathBuf;
 
@@ -7,13 +7,15 @@ use prowess_skill::fields::allowed_tools::AllowedTools;
 use prowess_skill::{Limits, Profile, Severity, Skill};
 
 use super::inputs;
+use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, DIM, STRONG, count, size};
 use crate::cli::{Exit, snippet};
 
 /// Show what is in a skill.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A skill's folder, an archive or a Markdown file
+    /// A skill's folder, an archive, a Markdown file or a URL
+    #[arg(value_name = "SOURCE")]
     path: PathBuf,
     /// Print this file of the skill instead
     #[arg(long, value_name = "NAME", conflicts_with_all = ["body", "json"])]
@@ -24,10 +26,12 @@ pub(crate) struct Args {
     /// Print everything known about the skill as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    fetch: Fetch,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let origin = inputs::open_one(&args.path)?;
+    let origin = inputs::open_one(&args.path, &args.fetch)?;
     let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
     let Some(skill) = &loaded.skill else {
         for diagnostic in loaded

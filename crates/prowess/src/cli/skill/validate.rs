@@ -1,4 +1,4 @@
-//! `prowess skill validate PATH…`
+//! `prowess skill validate SOURCE…`
 
 use std::path::PathBuf;
 
@@ -11,14 +11,15 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::inputs::{self, Inputs};
+use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, ERROR, GOOD, count};
 use crate::cli::{Exit, progress, sarif_tool, shown, snippet};
 
 /// Check skills and explain what is wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folders of skills, skill folders, archives or Markdown files
-    #[arg(required = true, value_name = "PATH")]
+    /// Folders of skills, skill folders, archives, Markdown files or URLs
+    #[arg(required = true, value_name = "SOURCE")]
     paths: Vec<PathBuf>,
     /// Refuse what the reference validator refuses
     #[arg(long, conflicts_with = "upload")]
@@ -35,6 +36,8 @@ pub(crate) struct Args {
     /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
+    #[command(flatten)]
+    fetch: Fetch,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -63,7 +66,7 @@ struct Verdict {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let inputs = inputs::open_all(&args.paths);
+    let inputs = inputs::open_all(&args.paths, &args.fetch)?;
     let checked = check_all(&inputs, args);
     let summary = Summary::of(&inputs, &checked);
     match args.format() {

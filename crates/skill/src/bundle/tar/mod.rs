@@ -49,6 +49,86 @@ fn walk(
     extensions.expect_none()
 }
 
+/// One regular file as it streams by; its bytes are there until the next comes.
+pub(super) struct Passing<'e> {
+    entry: &'e mut dyn Read,
+    size: u64,
+    executable: bool,
+}
+
+impl Passing<'_> {
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The content, and whether it may be executed.
+    pub(super) fn read(self) -> Result<(Vec<u8>, bool), BundleError> {
+        let Passing {
+            mut entry,
+            size,
+            executable,
+        } = self;
+        Ok((content(&mut entry, size)?, executable))
+    }
+}
+
+/// Shows each regular file with a readable name to `visit`; whatever else there is
+/// is passed over.
+pub(super) fn each_file(
+    gz: &[u8],
+    limits: &Limits,
+    mut visit: impl FnMut(&str, Passing<'_>) -> Result<(), BundleError>,
+) -> Result<(), BundleError> {
+    let mut stream = Stream::new(gz, limits);
+    let mut walk = || {
+        let mut archive = Archive::new(&mut stream);
+        let mut extensions = Extensions::default();
+        for (count, entry) in archive.entries().map_err(header)?.raw(true).enumerate() {
+            if count >= limits.entries {
+                return Err(Reason::TooManyEntries(limits.entries).into());
+            }
+            let mut entry = entry.map_err(header)?;
+            if extensions.absorb(&mut entry, limits)? {
+                continue;
+            }
+            pass(&mut entry, std::mem::take(&mut extensions), &mut visit)?;
+        }
+        Ok(())
+    };
+    let walked = walk();
+    stream.take_fault()?;
+    walked
+}
+
+fn pass(
+    entry: &mut Entry<'_, impl Read>,
+    extensions: Extensions,
+    visit: &mut impl FnMut(&str, Passing<'_>) -> Result<(), BundleError>,
+) -> Result<(), BundleError> {
+    if entry.header().entry_type() != EntryType::Regular {
+        return Ok(());
+    }
+    let raw = match extensions.name() {
+        Some(name) => Cow::Borrowed(name),
+        None => Cow::Owned(entry.path_bytes().into_owned()),
+    };
+    let size = entry.header().entry_size().map_err(header)?;
+    let executable = entry.header().mode().map_err(header)? & 0o111 != 0;
+    let at = |reason| BundleError::at(&raw, reason);
+    extensions.check(size).map_err(at)?;
+    match std::str::from_utf8(&raw) {
+        Ok(name) if !name.ends_with('/') => visit(
+            name,
+            Passing {
+                entry,
+                size,
+                executable,
+            },
+        ),
+        _ => Ok(()),
+    }
+}
+
 /// The tar crate may put the name of the entry into its words.
 fn header(error: std::io::Error) -> BundleError {
     Reason::TarHeader(readable(error.to_string().as_bytes())).into()

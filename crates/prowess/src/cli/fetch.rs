@@ -1,0 +1,121 @@
+//! Flags for sources that are URLs, and the fetcher they make.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use prowess_skill::Digest;
+use prowess_source::url::{CacheOptions, Fetcher, Options, State, is_url};
+use prowess_source::{Bounds, Opened, Origin};
+
+use super::{client, output};
+
+/// How sources that are URLs are fetched.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Sources by URL")]
+pub(crate) struct Fetch {
+    /// Fetch from private and local addresses too
+    #[arg(long)]
+    allow_private: bool,
+    /// Make no request; use what is cached and fresh
+    #[arg(long, conflicts_with = "refresh")]
+    offline: bool,
+    /// Fetch anew, however fresh the cache is
+    #[arg(long)]
+    refresh: bool,
+    /// Use what is cached, however old, when a host does not answer
+    #[arg(long)]
+    stale: bool,
+    /// Take only content of this digest, as `prowess skill show` prints it
+    #[arg(long, value_name = "DIGEST")]
+    pin: Option<Digest>,
+}
+
+impl Fetch {
+    /// Opens sources, in order. A fetcher is made only if one of them is a URL.
+    pub(crate) fn open(&self, sources: &[PathBuf]) -> anyhow::Result<Vec<Opened>> {
+        let bounds = Bounds::default();
+        if !sources.iter().any(|source| is_url(source)) {
+            return Ok(sources
+                .iter()
+                .map(|source| prowess_source::open(source, &bounds))
+                .collect());
+        }
+        let bar = spinner();
+        let fetcher = Fetcher::new(self.options(&bar)?)?;
+        let opened = client::block_on(async {
+            let mut opened = Vec::with_capacity(sources.len());
+            for source in sources {
+                opened.push(prowess_source::open_any(source, &bounds, &fetcher).await);
+            }
+            Ok(opened)
+        })?;
+        bar.finish_and_clear();
+        for (origins, _) in opened.iter().flatten() {
+            origins.iter().for_each(tell_age);
+        }
+        Ok(opened)
+    }
+
+    /// Opens one source.
+    pub(crate) fn open_one(&self, source: &Path) -> anyhow::Result<Opened> {
+        let mut opened = self.open(&[source.to_owned()])?;
+        opened.pop().context("a source gave nothing")
+    }
+
+    fn options(&self, bar: &ProgressBar) -> anyhow::Result<Options> {
+        let bar = bar.clone();
+        Ok(Options {
+            allow_private: self.allow_private,
+            offline: self.offline,
+            refresh: self.refresh,
+            stale_if_error: self.stale,
+            pin: self.pin,
+            cache: Some(CacheOptions::at(cache_folder()?)),
+            progress: Some(Arc::new(move |bytes| bar.inc(bytes))),
+            ..Options::default()
+        })
+    }
+}
+
+/// Old content is used by choice, but never without a word.
+fn tell_age(origin: &Origin) {
+    if let Origin::Url(remote) = origin
+        && remote.state == State::Stale
+    {
+        output::remark(&format!(
+            "{}: the host does not answer; what is cached is used, though it is no longer fresh",
+            remote.url
+        ));
+    }
+}
+
+/// `PROWESS_CACHE_DIR`, else the user's folder for caches.
+fn cache_folder() -> anyhow::Result<PathBuf> {
+    let given = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    if let Some(folder) = given("PROWESS_CACHE_DIR") {
+        return Ok(folder);
+    }
+    let shared = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
+    let shared = shared.context("no HOME; name a folder for the cache with PROWESS_CACHE_DIR")?;
+    Ok(shared.join("prowess/sources"))
+}
+
+/// Counts bytes on a terminal.
+fn spinner() -> ProgressBar {
+    let target = match std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(None, target);
+    match ProgressStyle::with_template("fetching {bytes} {elapsed}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}

@@ -1,0 +1,130 @@
+//! Which addresses are the public internet's.
+//!
+//! The one rule for whoever connects on another's behalf: the sandbox's way out and
+//! sources by URL. It judges addresses and knows nothing of names or sockets.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Networks that are not: private, shared, local, documentation, benchmarking,
+/// multicast and reserved.
+const NOT_PUBLIC: [(Ipv4Addr, u32); 16] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),
+    (Ipv4Addr::new(10, 0, 0, 0), 8),
+    (Ipv4Addr::new(100, 64, 0, 0), 10),
+    (Ipv4Addr::new(127, 0, 0, 0), 8),
+    (Ipv4Addr::new(169, 254, 0, 0), 16),
+    (Ipv4Addr::new(172, 16, 0, 0), 12),
+    (Ipv4Addr::new(192, 0, 0, 0), 24),
+    (Ipv4Addr::new(192, 0, 2, 0), 24),
+    (Ipv4Addr::new(192, 88, 99, 0), 24),
+    (Ipv4Addr::new(192, 168, 0, 0), 16),
+    (Ipv4Addr::new(198, 18, 0, 0), 15),
+    (Ipv4Addr::new(198, 51, 100, 0), 24),
+    (Ipv4Addr::new(203, 0, 113, 0), 24),
+    (Ipv4Addr::new(224, 0, 0, 0), 4),
+    (Ipv4Addr::new(240, 0, 0, 0), 4),
+    (Ipv4Addr::new(168, 63, 129, 16), 32), // a cloud's own service under a public number
+];
+
+/// Whether an address is a public one.
+pub fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_public_v4(address),
+        IpAddr::V6(address) => address
+            .to_ipv4_mapped()
+            .map_or_else(|| is_public_v6(address), is_public_v4),
+    }
+}
+
+/// Whether an address is where clouds answer questions about their machines, keys
+/// included: link-local addresses, and the two that lie elsewhere. Nothing that is
+/// meant for others is served there, so no setting opens the way to them.
+pub fn is_metadata(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local() || v4 == Ipv4Addr::new(168, 63, 129, 16),
+        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
+            Some(v4) => is_metadata(v4.into()),
+            None => {
+                v6.is_unicast_link_local()
+                    || v6 == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
+            }
+        },
+    }
+}
+
+fn is_public_v4(address: Ipv4Addr) -> bool {
+    let within = |(network, bits): &(Ipv4Addr, u32)| {
+        (address.to_bits() ^ network.to_bits()).leading_zeros() >= *bits
+    };
+    !NOT_PUBLIC.iter().any(within)
+}
+
+/// Only global unicast, and of it not documentation, tunnels that carry any IPv4
+/// address, or protocol assignments.
+fn is_public_v6(address: Ipv6Addr) -> bool {
+    let [first, second, ..] = address.segments();
+    let global = first & 0xE000 == 0x2000;
+    let special = first == 0x2001 && (second < 0x0200 || second == 0x0DB8);
+    let tunnel = first == 0x2002;
+    let documentation = first == 0x3FFF && second < 0x1000;
+    global && !special && !tunnel && !documentation
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_metadata, is_public};
+
+    #[test]
+    fn only_addresses_of_the_public_internet_are_public() {
+        for address in ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "172.32.0.1"] {
+            assert!(is_public(address.parse().unwrap()), "{address}");
+        }
+        for address in [
+            "0.0.0.0",
+            "10.1.2.3",
+            "100.64.0.1",
+            "127.0.0.1",
+            "127.1.2.3",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "192.0.2.1",
+            "198.18.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "168.63.129.16",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "fe80::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "ff02::1",
+            "64:ff9b::7f00:1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+        ] {
+            assert!(!is_public(address.parse().unwrap()), "{address}");
+        }
+    }
+
+    #[test]
+    fn metadata_addresses_are_known_in_every_spelling() {
+        for address in [
+            "169.254.169.254",
+            "169.254.170.2",
+            "168.63.129.16",
+            "::ffff:169.254.169.254",
+            "fe80::a9fe:a9fe",
+            "fd00:ec2::254",
+        ] {
+            assert!(is_metadata(address.parse().unwrap()), "{address}");
+        }
+        for address in ["127.0.0.1", "10.0.0.1", "1.1.1.1", "::1", "fd00::1"] {
+            assert!(!is_metadata(address.parse().unwrap()), "{address}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Many skills in one archive: a repository, as code hosts pack it.
+//!
+//! Unlike a skill's own archive, a repository is full of things that are no skill's:
+//! links, odd names, large files. They are passed over; what lies in a skill's folder
+//! goes through the same door as any other file.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+
+use super::{Bundle, BundleError, Reason, check_size, tar};
+use crate::limits::Limits;
+use crate::path::ancestors;
+
+/// What a repository's archive held.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// Skills by the path of their folder below the archive's top folder; the
+    /// repository itself, when it is a skill, has an empty one.
+    pub skills: BTreeMap<String, Result<Bundle, BundleError>>,
+}
+
+/// What to look for in a repository.
+pub struct TreeQuery<'a> {
+    /// Only skills in or below this folder; everywhere when empty.
+    pub under: &'a str,
+    /// Only the skill whose folder has this name.
+    pub named: Option<&'a str>,
+    /// Which files count at all, by their path in the repository.
+    pub keep: fn(&str) -> bool,
+}
+
+/// Files of one skill while they are gathered.
+type Loose = Vec<(String, Bytes, bool)>;
+
+impl Tree {
+    /// Finds the skills of a gzipped tar with one top folder. `whole` bounds the
+    /// archive and what is taken from it; `limits` bounds each skill.
+    pub fn read(
+        archive: &[u8],
+        query: &TreeQuery<'_>,
+        whole: &Limits,
+        limits: &Limits,
+    ) -> Result<Tree, BundleError> {
+        check_size(archive, whole)?;
+        let folders = skill_folders(archive, query, whole)?;
+        let mut gathered: BTreeMap<&str, Result<Loose, BundleError>> = BTreeMap::new();
+        tar::each_file(archive, whole, |name, file| {
+            let Some((path, folder)) = belongs(name, query, &folders) else {
+                return Ok(());
+            };
+            let inside = path.get(folder.len()..).unwrap_or_default();
+            let inside = inside.trim_start_matches('/').to_owned();
+            let loose = gathered.entry(folder).or_insert_with(|| Ok(Vec::new()));
+            let Ok(files) = loose else { return Ok(()) };
+            if file.size() > limits.file_bytes {
+                *loose = Err(BundleError::at(
+                    path,
+                    Reason::FileTooLarge(limits.file_bytes),
+                ));
+            } else if files.len() >= limits.files {
+                *loose = Err(Reason::TooManyFiles(limits.files).into());
+            } else {
+                let (data, executable) = file.read()?;
+                files.push((inside, data.into(), executable));
+            }
+            Ok(())
+        })?;
+        let bundle = |(folder, files): (&str, Result<Loose, _>)| {
+            let bundle = files.and_then(|files| Bundle::from_files(files, limits));
+            (folder.to_owned(), bundle)
+        };
+        let skills = gathered.into_iter().map(bundle).collect();
+        Ok(Tree { skills })
+    }
+}
+
+/// Folders with a SKILL.md, without those that lie inside another skill.
+fn skill_folders(
+    archive: &[u8],
+    query: &TreeQuery<'_>,
+    whole: &Limits,
+) -> Result<BTreeSet<String>, BundleError> {
+    let mut found = BTreeSet::new();
+    tar::each_file(archive, whole, |name, _| {
+        if let Some(path) = wanted(name, query) {
+            let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
+            if file.eq_ignore_ascii_case("SKILL.md") {
+                found.insert(folder.to_owned());
+            }
+        }
+        Ok(())
+    })?;
+    let inner = |folder: &String| {
+        let mut above = ancestors(folder).chain((!folder.is_empty()).then_some(""));
+        above.any(|above| found.contains(above))
+    };
+    let named = |folder: &String| {
+        let own = folder.rsplit('/').next().unwrap_or(folder);
+        query.named.is_none_or(|name| name == own)
+    };
+    let outer = found
+        .iter()
+        .filter(|folder| !inner(folder) && named(folder));
+    Ok(outer.cloned().collect())
+}
+
+/// The path of an entry below the archive's top folder, if it is looked for.
+fn wanted<'n>(name: &'n str, query: &TreeQuery<'_>) -> Option<&'n str> {
+    let (_, path) = name.strip_prefix("./").unwrap_or(name).split_once('/')?;
+    let below = path.strip_prefix(query.under)?;
+    let within = query.under.is_empty() || below.starts_with('/');
+    (within && (query.keep)(path)).then_some(path)
+}
+
+/// The path of an entry, and the skill's folder that it lies in.
+fn belongs<'n, 'f>(
+    name: &'n str,
+    query: &TreeQuery<'_>,
+    folders: &'f BTreeSet<String>,
+) -> Option<(&'n str, &'f str)> {
+    let path = wanted(name, query)?;
+    let folder = ancestors(path)
+        .chain([""])
+        .find_map(|above| folders.get(above))?;
+    Some((path, folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use prowess_testkit::raw_tar::RawTar;
+
+    use super::*;
+
+    const SKILL: &[u8] = b"---\nname: a\ndescription: d\n---\n";
+
+    fn read(archive: &[u8], under: &str) -> Result<Tree, BundleError> {
+        let query = TreeQuery {
+            under,
+            named: None,
+            keep: |_| true,
+        };
+        Tree::read(archive, &query, &Limits::default(), &Limits::default())
+    }
+
+    #[test]
+    fn what_is_wrong_with_one_skill_is_not_the_others_fault() {
+        let archive = RawTar::new()
+            .file("r/a/SKILL.md", SKILL)
+            .file("r/b/SKILL.md", SKILL)
+            .file("r/b/c:d", b"x")
+            .file("r/ab/x", b"x")
+            .gz();
+        let tree = read(&archive, "").unwrap();
+        let seen: Vec<_> = tree
+            .skills
+            .iter()
+            .map(|(folder, bundle)| {
+                (
+                    folder.as_str(),
+                    bundle.as_ref().map_or_else(|e| e.code(), |_| "ok"),
+                )
+            })
+            .collect();
+        assert_eq!(seen, [("a", "ok"), ("b", "path-colon")]);
+        assert_eq!(read(&archive, "a").unwrap().skills.len(), 1);
+        assert_eq!(read(&archive, "../a").unwrap().skills.len(), 0);
+    }
+
+    #[test]
+    fn a_repository_that_inflates_too_far_is_refused() {
+        let archive = RawTar::new().file("r/big", &vec![0; 40 << 20]).gz();
+        assert_eq!(read(&archive, "").unwrap_err().code(), "compression-ratio");
+    }
+
+    proptest! {
+        #[test]
+        fn no_archive_panics(names in proptest::collection::vec(".{0,20}", 0..5), cut in 0usize..200) {
+            let mut tar = RawTar::new().file("r/a/SKILL.md", SKILL);
+            for name in names {
+                tar = tar.file(name, b"x");
+            }
+            let mut archive = tar.gz();
+            archive.truncate(archive.len().saturating_sub(cut));
+            let _ = read(&archive, "");
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! What was fetched, on a disk.
+//!
+//! ```text
+//! urls/<digest of the URL>.json   which bytes it gave, until when they are fresh
+//! bytes/<digest of the bytes>     the bytes
+//! ```
+//!
+//! Files are written beside their place and renamed into it, so several processes
+//! need no lock and a crash leaves nothing half written; bytes are hashed whenever
+//! they are read, so a torn or changed file is a missing one. Only what passed the
+//! guard and the size limits comes here; whether it is a skill is judged each time.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use prowess_skill::Digest;
+use serde::{Deserialize, Serialize};
+
+use super::error::FetchError;
+use super::http::Validators;
+use super::options::CacheOptions;
+
+/// Files that a crashed process left unfinished are removed after this long.
+const UNFINISHED: Duration = Duration::from_secs(24 * 60 * 60);
+/// Bytes of a record that are read at most.
+const MOST_RECORD: u64 = 64 << 10;
+
+/// A cache in a folder.
+pub(super) struct Cache {
+    options: CacheOptions,
+}
+
+/// What is known of a URL.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Record {
+    /// Compared when read, because file names are digests.
+    url: String,
+    pub(super) digest: Digest,
+    etag: Option<String>,
+    last_modified: Option<String>,
+    /// Seconds since 1970.
+    asked_at: u64,
+    fresh_seconds: u64,
+    /// Whether private addresses were open when it was fetched. If so, it is not
+    /// for those to whom they are closed.
+    private: bool,
+}
+
+impl Record {
+    pub(super) fn new(
+        url: &str,
+        digest: Digest,
+        validators: Validators,
+        fresh: Duration,
+        private: bool,
+    ) -> Self {
+        Record {
+            url: url.to_owned(),
+            digest,
+            etag: validators.etag,
+            last_modified: validators.last_modified,
+            asked_at: now(),
+            fresh_seconds: fresh.as_secs(),
+            private,
+        }
+    }
+
+    /// Whether it may be used without asking. A clock that was set back makes
+    /// nothing fresh.
+    pub(super) fn is_fresh(&self) -> bool {
+        let age = now().checked_sub(self.asked_at);
+        age.is_some_and(|age| age < self.fresh_seconds)
+    }
+
+    pub(super) fn validators(&self) -> Validators {
+        Validators {
+            etag: self.etag.clone(),
+            last_modified: self.last_modified.clone(),
+        }
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+impl Cache {
+    /// Opens the cache, and makes its folder.
+    pub(super) fn open(options: CacheOptions) -> Result<Self, FetchError> {
+        let cache = Cache { options };
+        let made = [cache.urls(), cache.bytes()]
+            .iter()
+            .try_for_each(|folder| make_folder(folder));
+        made.map_err(|error| cache.unusable(&error))?;
+        Ok(cache)
+    }
+
+    pub(super) fn options(&self) -> &CacheOptions {
+        &self.options
+    }
+
+    fn urls(&self) -> PathBuf {
+        self.options.folder.join("urls")
+    }
+
+    fn bytes(&self) -> PathBuf {
+        self.options.folder.join("bytes")
+    }
+
+    fn record_file(&self, url: &str) -> PathBuf {
+        let name = Digest::of(url.as_bytes()).hex();
+        self.urls().join(format!("{name}.json"))
+    }
+
+    fn unusable(&self, error: &io::Error) -> FetchError {
+        FetchError::Cache {
+            folder: self.options.folder.clone(),
+            why: error.to_string(),
+        }
+    }
+
+    /// What is known of a URL. A record that cannot be read is none.
+    pub(super) fn find(&self, url: &str, allow_private: bool) -> Option<Record> {
+        let text = read_capped(&self.record_file(url), MOST_RECORD).ok()?;
+        let record: Record = serde_json::from_slice(&text).ok()?;
+        let open = allow_private || !record.private;
+        (open && record.url == url).then_some(record)
+    }
+
+    /// The bytes of a digest, if they are here and are those. At most `cap`.
+    pub(super) fn read(&self, digest: Digest, cap: u64) -> Option<Bytes> {
+        let path = self.bytes().join(digest.hex());
+        let data = read_capped(&path, cap).ok()?;
+        if Digest::of(&data) != digest {
+            return None;
+        }
+        // Marks it as used; another process may just have removed it.
+        let _ = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        Some(data.into())
+    }
+
+    /// Keeps bytes and what is known of their URL, and makes room.
+    pub(super) fn keep(&self, record: &Record, data: &[u8]) -> Result<(), FetchError> {
+        let place = self.bytes().join(record.digest.hex());
+        let kept = write_whole(&place, data)
+            .and_then(|()| self.write_record(record))
+            .and_then(|()| self.make_room(&record.digest.hex()));
+        kept.map_err(|error| self.unusable(&error))
+    }
+
+    /// Remembers that a URL still gives the same bytes.
+    pub(super) fn renew(&self, record: &Record) -> Result<(), FetchError> {
+        let written = self.write_record(record);
+        written.map_err(|error| self.unusable(&error))
+    }
+
+    fn write_record(&self, record: &Record) -> io::Result<()> {
+        let text = serde_json::to_vec(record).map_err(io::Error::other)?;
+        write_whole(&self.record_file(&record.url), &text)
+    }
+
+    /// Removes the longest unused until the bounds hold; never what was just kept.
+    fn make_room(&self, newest: &str) -> io::Result<()> {
+        let mut kept = listed(&self.bytes())?;
+        let mut total: u64 = kept.iter().map(|file| file.size).sum();
+        kept.retain(|file| !file.path.ends_with(newest));
+        for file in kept {
+            if total <= self.options.most_bytes {
+                break;
+            }
+            remove(&file.path)?;
+            total = total.saturating_sub(file.size);
+        }
+        let records = listed(&self.urls())?;
+        let over = records.len().saturating_sub(self.options.most_records);
+        records
+            .iter()
+            .take(over)
+            .try_for_each(|file| remove(&file.path))
+    }
+}
+
+struct Listed {
+    path: PathBuf,
+    size: u64,
+    used: SystemTime,
+}
+
+/// The files of a folder, longest unused first, without those still being written.
+fn listed(folder: &Path) -> io::Result<Vec<Listed>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        // Another process may have removed it since.
+        let Ok(meta) = fs::symlink_metadata(&path) else {
+            continue;
+        };
+        let used = meta.modified().unwrap_or(UNIX_EPOCH);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(".unfinished-") {
+            let age = SystemTime::now().duration_since(used).unwrap_or_default();
+            if age > UNFINISHED {
+                remove(&path)?;
+            }
+            continue;
+        }
+        let size = meta.len();
+        files.push(Listed { path, size, used });
+    }
+    files.sort_by_key(|file| file.used);
+    Ok(files)
+}
+
+/// Removes a file, if nobody else has.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Reads a file of at most `cap` bytes.
+fn read_capped(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut data = Vec::new();
+    File::open(path)?.take(cap + 1).read_to_end(&mut data)?;
+    if data.len() as u64 > cap {
+        return Err(io::Error::other("too large"));
+    }
+    Ok(data)
+}
+
+/// Writes a file beside its place, then moves it there.
+fn write_whole(place: &Path, data: &[u8]) -> io::Result<()> {
+    let folder = place.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".unfinished-")
+        .tempfile_in(folder)?;
+    file.write_all(data)?;
+    file.persist(place).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Makes a folder for its owner alone: URLs may hold what others should not see.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(folder: &Path, most_bytes: u64) -> Cache {
+        Cache::open(CacheOptions {
+            most_bytes,
+            most_records: 3,
+            ..CacheOptions::at(folder)
+        })
+        .unwrap()
+    }
+
+    fn keep(cache: &Cache, url: &str, data: &[u8]) -> Record {
+        let fresh = Duration::from_secs(60);
+        let record = Record::new(url, Digest::of(data), Validators::default(), fresh, true);
+        cache.keep(&record, data).unwrap();
+        record
+    }
+
+    /// Sets the time of last use, so that an order does not depend on the clock.
+    fn used(cache: &Cache, record: &Record, second: u64) {
+        let file = File::open(cache.bytes().join(record.digest.hex())).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(second))
+            .unwrap();
+    }
+
+    #[test]
+    fn what_was_kept_is_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path(), 1000);
+        let record = keep(&cache, "http://a.test/x", b"hello");
+        assert_eq!(cache.find("http://a.test/x", true), Some(record.clone()));
+        assert_eq!(cache.find("http://a.test/x", false), None, "was private");
+        assert!(record.is_fresh());
+        assert_eq!(cache.read(record.digest, 5).unwrap(), "hello");
+        assert_eq!(cache.read(record.digest, 4), None, "more than wanted");
+        assert_eq!(cache.find("http://a.test/y", true), None);
+    }
+
+    #[test]
+    fn bytes_that_are_not_what_they_were_are_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path(), 1000);
+        let record = keep(&cache, "http://a.test/x", b"hello");
+        fs::write(cache.bytes().join(record.digest.hex()), "hel").unwrap();
+        assert_eq!(cache.read(record.digest, 100), None);
+        fs::write(cache.record_file("http://a.test/x"), "{\"url\":").unwrap();
+        assert_eq!(cache.find("http://a.test/x", true), None);
+    }
+
+    #[test]
+    fn the_longest_unused_make_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path(), 10);
+        let a = keep(&cache, "http://a.test/a", b"aaaa");
+        let b = keep(&cache, "http://a.test/b", b"bbbb");
+        used(&cache, &a, 2);
+        used(&cache, &b, 1);
+        let c = keep(&cache, "http://a.test/c", b"cccc");
+        let here = |record: &Record| cache.read(record.digest, 100).is_some();
+        assert_eq!([here(&a), here(&b), here(&c)], [true, false, true]);
+        for n in 0..5 {
+            keep(&cache, &format!("http://a.test/{n}"), b"cccc");
+        }
+        assert_eq!(fs::read_dir(cache.urls()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn unfinished_files_are_no_part_of_it_and_go_in_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(folder.path(), 10);
+        let (old, new) = (
+            cache.bytes().join(".unfinished-old"),
+            cache.bytes().join(".unfinished-new"),
+        );
+        fs::write(&old, "x").unwrap();
+        fs::write(&new, vec![0; 100]).unwrap();
+        File::options()
+            .write(true)
+            .open(&old)
+            .unwrap()
+            .set_modified(UNIX_EPOCH)
+            .unwrap();
+        keep(&cache, "http://a.test/a", b"aaaa");
+        assert!(!old.exists() && new.exists());
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_makes_nothing_fresh() {
+        let record = Record {
+            asked_at: now() + 1000,
+            ..Record::new(
+                "u",
+                Digest::of(b""),
+                Validators::default(),
+                Duration::from_secs(9),
+                false,
+            )
+        };
+        assert!(!record.is_fresh());
+    }
+
+    #[test]
+    fn several_writers_of_one_cache_do_not_harm_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let folder = folder.path();
+                scope.spawn(move || {
+                    let cache = cache(folder, 40);
+                    for n in 0..25 {
+                        let data = format!("{:8}", n % 7);
+                        let url = format!("http://a.test/{}", (n + writer) % 5);
+                        let record = keep(&cache, &url, data.as_bytes());
+                        // It may be evicted by now, but is never wrong.
+                        let read = cache.read(record.digest, 100);
+                        assert!(read.is_none_or(|read| read == data));
+                    }
+                });
+            }
+        });
+        let total: u64 = listed(&folder.path().join("bytes"))
+            .unwrap()
+            .iter()
+            .map(|file| file.size)
+            .sum();
+        assert!(total <= 40 + 4 * 8, "{total}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Bytes of a URL, from the cache or the host.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use prowess_skill::Digest;
+use url::Url;
+
+use super::cache::{Cache, Record};
+use super::error::FetchError;
+use super::freshness::{self, Keep};
+use super::http::{Answer, Http};
+use super::options::Options;
+use super::remote::State;
+
+/// Fetches what URLs name, with a cache. Clones share everything.
+#[derive(Clone)]
+pub struct Fetcher {
+    pub(super) options: Arc<Options>,
+    http: Arc<Http>,
+    cache: Option<Arc<Cache>>,
+}
+
+/// Bytes and how current they are.
+pub(super) struct Fetched {
+    pub(super) data: Bytes,
+    pub(super) state: State,
+}
+
+/// A record and its bytes.
+struct Kept {
+    record: Record,
+    data: Bytes,
+}
+
+impl Fetcher {
+    /// A fetcher; fails when its cache cannot be used.
+    pub fn new(options: Options) -> Result<Self, FetchError> {
+        let http = Arc::new(Http::new(&options)?);
+        let cache = options.cache.clone().map(Cache::open).transpose()?;
+        Ok(Fetcher {
+            options: Arc::new(options),
+            http,
+            cache: cache.map(Arc::new),
+        })
+    }
+
+    /// Judges a URL before anything is asked of anyone.
+    pub(super) fn check(&self, url: &Url) -> Result<(), FetchError> {
+        self.http.check(url)
+    }
+
+    /// The bytes of a URL: at most `cap`, and those of `digest` if one is given.
+    pub(super) async fn fetch(
+        &self,
+        url: &Url,
+        cap: u64,
+        digest: Option<Digest>,
+    ) -> Result<Fetched, FetchError> {
+        self.check(url)?;
+        if let Some(digest) = digest
+            && let Some(data) = self.read(digest, cap).await
+        {
+            let state = State::Kept;
+            return Ok(Fetched { data, state });
+        }
+        let kept = self.kept(url, cap).await;
+        match kept {
+            Some(kept) if kept.record.is_fresh() && !self.options.refresh => {
+                verify(digest, kept.record.digest)?;
+                let (data, state) = (kept.data, State::Kept);
+                Ok(Fetched { data, state })
+            }
+            kept if self.options.offline => self.fall_back(kept, FetchError::Offline("")),
+            kept => self.ask(url, cap, digest, kept).await,
+        }
+    }
+
+    async fn ask(
+        &self,
+        url: &Url,
+        cap: u64,
+        digest: Option<Digest>,
+        kept: Option<Kept>,
+    ) -> Result<Fetched, FetchError> {
+        let known = kept.as_ref().filter(|_| !self.options.refresh);
+        let known = known.map(|kept| kept.record.validators());
+        let answer = match self.http.get(url, cap, known.as_ref()).await {
+            Ok(answer) => answer,
+            Err(error) if error.is_outage() => return self.fall_back(kept, error),
+            Err(error) => return Err(error),
+        };
+        let (data, state) = match (&answer.body, kept) {
+            (Some(body), _) => (body.clone(), State::Fetched),
+            (None, Some(kept)) => (kept.data, State::Confirmed),
+            (None, None) => return Err(FetchError::Status(304)),
+        };
+        let computed = Digest::of(&data);
+        verify(digest, computed)?;
+        self.remember(url, answer, computed, &data).await?;
+        Ok(Fetched { data, state })
+    }
+
+    /// What is kept, however old, if that was chosen; else the reason there is none.
+    fn fall_back(&self, kept: Option<Kept>, error: FetchError) -> Result<Fetched, FetchError> {
+        match (kept, error) {
+            (Some(kept), _) if self.options.stale_if_error => Ok(Fetched {
+                data: kept.data,
+                state: State::Stale,
+            }),
+            (Some(_), FetchError::Offline(_)) => Err(FetchError::Offline(
+                "what is cached is no longer fresh; --stale uses it all the same",
+            )),
+            (None, FetchError::Offline(_)) => Err(FetchError::Offline("it is not in the cache")),
+            (_, error) => Err(error),
+        }
+    }
+
+    async fn remember(
+        &self,
+        url: &Url,
+        answer: Answer,
+        digest: Digest,
+        data: &Bytes,
+    ) -> Result<(), FetchError> {
+        let Some(cache) = &self.cache else {
+            return Ok(());
+        };
+        let Keep::For(fresh) = freshness::keep(&answer.cache_control, answer.age, cache.options())
+        else {
+            return Ok(());
+        };
+        let private = self.options.allow_private;
+        let record = Record::new(url.as_str(), digest, answer.validators, fresh, private);
+        let data = data.clone();
+        let unchanged = answer.body.is_none();
+        let kept = self.on_disk(move |cache| match unchanged {
+            true => cache.renew(&record),
+            false => cache.keep(&record, &data),
+        });
+        kept.await.unwrap_or(Ok(()))
+    }
+
+    /// Whether something is kept for a URL that could be used as things stand.
+    pub(super) async fn is_kept(&self, url: &Url, even_stale: bool) -> bool {
+        let kept = self.kept(url, u64::MAX - 1).await;
+        kept.is_some_and(|kept| even_stale || kept.record.is_fresh())
+    }
+
+    /// The bytes kept for a URL, however old.
+    pub(super) async fn kept_bytes(&self, url: &Url, cap: u64) -> Option<Bytes> {
+        self.kept(url, cap).await.map(|kept| kept.data)
+    }
+
+    async fn kept(&self, url: &Url, cap: u64) -> Option<Kept> {
+        let (url, private) = (url.to_string(), self.options.allow_private);
+        let found = self.on_disk(move |cache| {
+            let record = cache.find(&url, private)?;
+            let data = cache.read(record.digest, cap)?;
+            Some(Kept { record, data })
+        });
+        found.await.flatten()
+    }
+
+    async fn read(&self, digest: Digest, cap: u64) -> Option<Bytes> {
+        let read = self.on_disk(move |cache| cache.read(digest, cap));
+        read.await.flatten()
+    }
+
+    /// Works on the cache, if there is one, without holding up other work.
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Cache) -> T + Send + 'static,
+    ) -> Option<T> {
+        let cache = Arc::clone(self.cache.as_ref()?);
+        tokio::task::spawn_blocking(move || work(&cache)).await.ok()
+    }
+}
+
+fn verify(stated: Option<Digest>, computed: Digest) -> Result<(), FetchError> {
+    match stated {
+        Some(stated) if stated != computed => Err(FetchError::DigestMismatch { stated, computed }),
+        _ => Ok(()),
+    }
+}
