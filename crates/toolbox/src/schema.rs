@@ -170,6 +170,9 @@ fn kind_of(value: &Value) -> &'static str {
 }
 
 fn shown(value: &Value) -> String {
+    if value.is_null() {
+        return "null".into();
+    }
     format!(
         "{} {}",
         kind_of(value),

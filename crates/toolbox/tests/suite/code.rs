@@ -15,7 +15,9 @@ async fn edit(running: &Running, input: Value) -> prowess_toolbox::Outcome {
 async fn bash_runs_in_a_session_that_is_made_at_first_use_and_keeps_its_files() {
     let running = Running::new(&[SkillFixture::new("pdf")]).await;
     assert_eq!(running.workspace.session(), None);
-    let wrote = running.bash("cat /skills/pdf/SKILL.md | head -2; echo made > out.txt").await;
+    let wrote = running
+        .bash("cat /skills/pdf/SKILL.md | head -2; echo made > out.txt")
+        .await;
     assert!(!wrote.is_error, "{}", text(&wrote));
     insta::assert_snapshot!(text(&wrote), @"
     ---
@@ -56,7 +58,10 @@ async fn bash_runs_in_a_session_that_is_made_at_first_use_and_keeps_its_files() 
         ..Options::default()
     };
     let again = Toolbox::new(Vec::new(), Some(existing), options).unwrap();
-    assert_eq!(names(&again), ["bash_code_execution", "text_editor_code_execution"]);
+    assert_eq!(
+        names(&again),
+        ["bash_code_execution", "text_editor_code_execution"]
+    );
     let input = json!({ "command": "cat out.txt" });
     let outcome = again.call("bash_code_execution", &input, None).await;
     assert_eq!(text(&outcome), "made");
@@ -73,8 +78,14 @@ async fn a_command_out_of_time_is_a_result() {
     let outcome = running.bash("echo first; sleep 60").await;
     assert!(outcome.is_error);
     let said = text(&outcome);
-    assert!(said.starts_with("Error (timeout)") && said.contains("first"), "{said}");
-    assert_eq!(native(&outcome)["content"]["error_code"], "execution_time_exceeded");
+    assert!(
+        said.starts_with("Error (timeout)") && said.contains("first"),
+        "{said}"
+    );
+    assert_eq!(
+        native(&outcome)["content"]["error_code"],
+        "execution_time_exceeded"
+    );
 }
 
 #[tokio::test]
@@ -82,7 +93,10 @@ async fn output_is_passed_on_as_it_comes() {
     let running = Running::new(&[]).await;
     let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
     let input = json!({ "command": "echo hello" });
-    running.toolbox.call("bash_code_execution", &input, Some(sender)).await;
+    running
+        .toolbox
+        .call("bash_code_execution", &input, Some(sender))
+        .await;
     assert_eq!(receiver.recv().await.unwrap().bytes, b"hello\n");
 }
 
@@ -124,9 +138,16 @@ async fn what_the_editor_writes_is_an_output_that_code_can_read() {
     let running = Running::new(&[]).await;
     let input = json!({ "command": "create", "path": "a.md", "file_text": "# hi\n" });
     let made = edit(&running, input).await;
-    assert_eq!((made.outputs[0].path.as_str(), made.outputs[0].size), ("a.md", 5));
+    assert_eq!(
+        (made.outputs[0].path.as_str(), made.outputs[0].size),
+        ("a.md", 5)
+    );
     let read = running.bash("sha256sum a.md").await;
-    assert!(text(&read).starts_with(&made.outputs[0].sha256), "{}", text(&read));
+    assert!(
+        text(&read).starts_with(&made.outputs[0].sha256),
+        "{}",
+        text(&read)
+    );
 }
 
 #[tokio::test]
@@ -179,7 +200,9 @@ async fn the_editor_refuses_with_the_reason() {
 #[tokio::test]
 async fn a_picture_that_code_made_can_be_viewed() {
     let running = Running::new(&[]).await;
-    running.bash(r"printf '\x89PNG\r\n\x1a\n\0\0' > p.png").await;
+    running
+        .bash(r"printf '\x89PNG\r\n\x1a\n\0\0' > p.png")
+        .await;
     let outcome = edit(&running, json!({ "command": "view", "path": "p.png" })).await;
     let [Part::Binary { mime, data }] = outcome.shown.as_slice() else {
         panic!("{outcome:?}")
@@ -202,15 +225,24 @@ async fn what_packages_are_missing_is_told_with_the_first_result() {
 
 #[tokio::test]
 async fn names_of_the_clients_own_tools_are_left_to_it() {
-    let reserved = ["load_skill", "bash_code_execution", "text_editor_code_execution"];
+    let reserved = [
+        "load_skill",
+        "bash_code_execution",
+        "text_editor_code_execution",
+    ];
     let options = Options {
         code: true,
         reserved: reserved.map(String::from).to_vec(),
         ..Options::default()
     };
     let running = Running::with(&[SkillFixture::new("pdf")], options, Policy::default()).await;
-    assert_eq!(names(&running.toolbox), ["skills_load", "skill_bash", "skill_editor"]);
+    assert_eq!(
+        names(&running.toolbox),
+        ["skills_load", "skill_bash", "skill_editor"]
+    );
     assert!(!running.toolbox.owns("load_skill"));
-    let outcome = running.call("skill_bash", json!({ "command": "echo mine" })).await;
+    let outcome = running
+        .call("skill_bash", json!({ "command": "echo mine" }))
+        .await;
     assert_eq!(text(&outcome), "mine");
 }

@@ -49,7 +49,11 @@ async fn a_declared_tool_appears_when_its_skill_is_loaded() {
         "Error: `show_it__args` belongs to the skill `show-it`; load that first"
     );
     let loaded = running.load("show-it").await;
-    assert!(text(&loaded).ends_with("Tools now available: `show_it__args`"), "{}", text(&loaded));
+    assert!(
+        text(&loaded).ends_with("Tools now available: `show_it__args`"),
+        "{}",
+        text(&loaded)
+    );
     let after = running.toolbox.tools();
     // What was told before stays a prefix, so that prompt caches hold.
     assert_eq!(names(&running.toolbox)[..before.len()], before);
@@ -138,11 +142,25 @@ async fn the_interpreter_is_found_by_ending_by_first_line_or_by_the_file_itself(
         ("a.sh", sh, false, "bash"),
         ("a.bash", sh, false, "bash"),
         ("a.js", "console.log('node')", false, "node"),
-        ("a.mjs", "import fs from 'fs'; console.log('node')", false, "node"),
-        ("a", "#!/usr/bin/env python3\nprint('first line')", false, "first line"),
+        (
+            "a.mjs",
+            "import fs from 'fs'; console.log('node')",
+            false,
+            "node",
+        ),
+        (
+            "a",
+            "#!/usr/bin/env python3\nprint('first line')",
+            false,
+            "first line",
+        ),
         ("a", "#!/bin/sh\necho itself", true, "itself"),
     ] {
-        assert_eq!(go(one(script, content, executable)).await, wanted, "{script}");
+        assert_eq!(
+            go(one(script, content, executable)).await,
+            wanted,
+            "{script}"
+        );
     }
 }
 
@@ -179,22 +197,36 @@ async fn a_script_out_of_time_is_told_so() {
     let running = Running::with(&[fixture], options, Policy::default()).await;
     running.load("one").await;
     let outcome = running.call("one__go", json!({})).await;
-    assert!(text(&outcome).starts_with("Error (timeout)"), "{}", text(&outcome));
+    assert!(
+        text(&outcome).starts_with("Error (timeout)"),
+        "{}",
+        text(&outcome)
+    );
 }
 
 #[tokio::test]
 async fn any_script_can_be_run_by_the_name_that_other_systems_use() {
     let running = Running::new(&[show()]).await;
-    let input = json!({ "skill_name": "show-it", "script_name": "scripts/show.py", "args": ["-v", 1] });
+    let input =
+        json!({ "skill_name": "show-it", "script_name": "scripts/show.py", "args": ["-v", 1] });
     let outcome = running.call("run_skill_script", input).await;
-    assert!(text(&outcome).starts_with("['-v', '1']"), "{}", text(&outcome));
+    assert!(
+        text(&outcome).starts_with("['-v', '1']"),
+        "{}",
+        text(&outcome)
+    );
 }
 
 #[tokio::test]
 async fn files_a_tool_makes_are_its_outputs() {
     let running = Running::new(&[one("a.py", "open('made.csv', 'w').write('a,b')", false)]).await;
     running.load("one").await;
-    let outcome = running.call("one__go", Value::Object(Default::default())).await;
+    let outcome = running
+        .call("one__go", Value::Object(Default::default()))
+        .await;
     assert_eq!(outcome.outputs[0].path, "made.csv");
-    assert_eq!(text(&outcome), "[files: /mnt/data/made.csv (text/csv, 3 bytes)]");
+    assert_eq!(
+        text(&outcome),
+        "[files: /mnt/data/made.csv (text/csv, 3 bytes)]"
+    );
 }

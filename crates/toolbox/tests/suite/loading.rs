@@ -41,8 +41,13 @@ async fn a_skill_is_loaded_once_and_then_only_mentioned() {
 
 #[tokio::test]
 async fn a_load_looks_like_a_native_view_of_the_skill() {
-    let toolbox = reading(&[SkillFixture::new("pdf").body("# PDF\n\nFill.")], Options::default());
-    let outcome = toolbox.call("load_skill", &json!({ "name": "pdf" }), None).await;
+    let toolbox = reading(
+        &[SkillFixture::new("pdf").body("# PDF\n\nFill.")],
+        Options::default(),
+    );
+    let outcome = toolbox
+        .call("load_skill", &json!({ "name": "pdf" }), None)
+        .await;
     insta::assert_json_snapshot!(native(&outcome), @r##"
     {
       "name": "text_editor_code_execution",
@@ -161,10 +166,18 @@ async fn a_skill_only_people_may_start_is_not_offered_and_cannot_be_loaded() {
     let private = SkillFixture::new("deploy").field("disable-model-invocation", "true");
     let toolbox = reading(&[private, SkillFixture::new("pdf")], Options::default());
     let spec = &toolbox.tools()[0];
-    assert_eq!(spec.input_schema["properties"]["name"]["enum"], json!(["pdf"]));
+    assert_eq!(
+        spec.input_schema["properties"]["name"]["enum"],
+        json!(["pdf"])
+    );
     assert!(!spec.description.contains("deploy"), "{}", spec.description);
-    let outcome = toolbox.call("load_skill", &json!({ "name": "deploy" }), None).await;
-    assert_eq!(text(&outcome), "Error: the skill `deploy` can only be started by a person");
+    let outcome = toolbox
+        .call("load_skill", &json!({ "name": "deploy" }), None)
+        .await;
+    assert_eq!(
+        text(&outcome),
+        "Error: the skill `deploy` can only be started by a person"
+    );
 }
 
 #[tokio::test]
@@ -173,8 +186,14 @@ async fn without_a_sandbox_a_skill_says_what_of_it_is_missing() {
         .field("tools", "{make: {description: Make., script: make.py}}")
         .file("make.py", "print(1)");
     let toolbox = reading(&[fixture], Options::default());
-    let outcome = toolbox.call("load_skill", &json!({ "name": "gif" }), None).await;
+    let outcome = toolbox
+        .call("load_skill", &json!({ "name": "gif" }), None)
+        .await;
     assert!(!outcome.is_error);
-    assert!(text(&outcome).contains("there is no sandbox"), "{}", text(&outcome));
+    assert!(
+        text(&outcome).contains("there is no sandbox"),
+        "{}",
+        text(&outcome)
+    );
     assert_eq!(names(&toolbox), ["load_skill"]);
 }

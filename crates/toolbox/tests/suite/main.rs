@@ -15,4 +15,5 @@ mod hostile;
 mod lifecycle;
 mod litellm;
 mod loading;
+mod shelves;
 mod support;
