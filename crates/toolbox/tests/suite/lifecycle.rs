@@ -138,10 +138,9 @@ fn code_without_a_sandbox_is_refused() {
 #[tokio::test]
 async fn a_conversation_that_goes_on_has_its_tools_again_without_loading() {
     let running = Running::new(&[with_tool("a", "print(1)")]).await;
-    running
-        .toolbox
-        .resume(&["a".to_owned(), "gone".to_owned()])
-        .await;
+    let loaded = ["a".to_owned(), "gone".to_owned()];
+    let problems = running.toolbox.resume(&loaded).await;
+    assert_eq!(problems, ["there is no skill `gone`. There are: `a`"]);
     assert_eq!(running.toolbox.loaded(), ["a"]);
     assert_eq!(text(&running.call("a__go", json!({})).await), "1");
     assert!(text(&running.load("a").await).contains("loaded already"));
