@@ -270,7 +270,7 @@ fn packages(skill: &Skill) -> Vec<String> {
         let Ok(text) = std::str::from_utf8(&file.data) else {
             continue;
         };
-        if path.as_str() == "requirements.txt" {
+        if ["requirements.txt", "scripts/requirements.txt"].contains(&path.as_str()) {
             lines.extend(text.lines().map(str::to_owned));
         } else if path.as_str().ends_with(".py") {
             lines.extend(from_script(text).unwrap_or_default());

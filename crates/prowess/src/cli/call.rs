@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
-use prowess_toolbox::{Form, Native, Options, Outcome, Part, Toolbox, Workspace};
+use prowess_toolbox::{Form, Native, Options, Outcome, Part, Refreshed, Toolbox, Workspace};
 use serde_json::{Value, json};
 
 use super::output;
@@ -56,7 +56,7 @@ async fn call(args: &Args, input: &Value) -> anyhow::Result<Exit> {
         return Ok(toolbox::exit(&refreshed).max(Exit::Problems));
     }
     let workspace = match !reads(&args.tool) || toolbox::have_tools(&refreshed) {
-        true => workspace(args).await?,
+        true => workspace(args, &refreshed).await?,
         false => None,
     };
     let toolbox = toolbox::of(&refreshed, workspace.clone(), options(args))?;
@@ -83,8 +83,8 @@ fn reads(tool: &str) -> bool {
 }
 
 /// The sandbox, if there must be one or can be one.
-async fn workspace(args: &Args) -> anyhow::Result<Option<Workspace>> {
-    match args.place.workspace().await {
+async fn workspace(args: &Args, refreshed: &Refreshed) -> anyhow::Result<Option<Workspace>> {
+    match args.place.workspace(refreshed).await {
         Err(error) if reads(&args.tool) => {
             output::remark(&format!("without a sandbox: {error:#}"));
             Ok(None)

@@ -1,6 +1,7 @@
 //! Toolboxes over sources, for the verbs that show and call tools.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prowess_sandbox::{Policy, Sandbox};
 use prowess_skill::Limits;
@@ -11,6 +12,9 @@ use super::{Exit, output, sandbox, shown};
 
 /// The owner of sessions made on the command line.
 const OWNER: &str = "cli";
+
+/// Skills that a session shows at once, as many as a request may name.
+const FEW: usize = 20;
 
 /// Where code runs.
 #[derive(Debug, clap::Args)]
@@ -24,13 +28,17 @@ pub(super) struct Where {
 }
 
 impl Where {
-    /// A session that is made when something runs. It shows the skills that are needed.
-    pub(super) async fn workspace(&self) -> anyhow::Result<Workspace> {
+    /// A session that is made when something runs. It shows all skills if they are few,
+    /// else those that are needed.
+    pub(super) async fn workspace(&self, refreshed: &Refreshed) -> anyhow::Result<Workspace> {
         let mut settings = sandbox::settings(self.data_dir.as_deref())?;
         settings.allow_reduced = self.reduced;
         let sandbox = Sandbox::open(settings).await?;
+        let few = refreshed.members.len() <= FEW;
+        let skills = refreshed.members.iter().filter(|_| few);
+        let skills = skills.map(|member| Arc::clone(&member.skill)).collect();
         let policy = Policy::default();
-        Ok(Workspace::fresh(sandbox, OWNER, Vec::new(), policy))
+        Ok(Workspace::fresh(sandbox, OWNER, skills, policy))
     }
 }
 

@@ -66,7 +66,7 @@ async fn tools(args: &Args, refreshed: &Refreshed) -> anyhow::Result<Vec<ToolSpe
     };
     let runs = args.code || args.litellm || args.loaded && toolbox::have_tools(refreshed);
     let workspace = match runs {
-        true => Some(args.place.workspace().await?),
+        true => Some(args.place.workspace(refreshed).await?),
         false => None,
     };
     let made = toolbox::of(refreshed, workspace.clone(), options)?;
