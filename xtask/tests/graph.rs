@@ -22,6 +22,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-provider", &["prowess-wire"]),
     ("prowess-sandbox", &["prowess-launcher", "prowess-skill"]),
     (
+        "prowess-toolbox",
+        &[
+            // Only for the helper that its tests start.
+            "prowess-launcher",
+            "prowess-sandbox",
+            "prowess-skill",
+            "prowess-source",
+        ],
+    ),
+    (
         "prowess-server",
         &[
             "prowess-provider",
@@ -40,6 +50,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-skill",
             "prowess-source",
             "prowess-store",
+            "prowess-toolbox",
         ],
     ),
     ("prowess-testkit", &[]),
