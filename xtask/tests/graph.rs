@@ -22,6 +22,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-provider", &["prowess-wire"]),
     ("prowess-sandbox", &["prowess-launcher", "prowess-skill"]),
     (
+        "prowess-toolbox",
+        &["prowess-sandbox", "prowess-skill", "prowess-source"],
+    ),
+    (
         "prowess-server",
         &[
             "prowess-provider",
@@ -40,6 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-skill",
             "prowess-source",
             "prowess-store",
+            "prowess-toolbox",
         ],
     ),
     ("prowess-testkit", &[]),

@@ -1,0 +1,46 @@
+//! Arguments read by the names that different systems give them.
+
+use serde_json::Value;
+
+/// The names that one argument goes by, ours first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reads(pub(crate) &'static [&'static str]);
+
+impl Reads {
+    /// A skill.
+    pub(crate) const SKILL: Self = Self(&["name", "skill_name", "skill"]);
+    /// A file of a skill.
+    pub(crate) const PATH: Self = Self(&[
+        "path",
+        "file_path",
+        "resource_name",
+        "script_name",
+        "filename",
+    ]);
+    /// Words to search by.
+    pub(crate) const QUERY: Self = Self(&["query", "q"]);
+    /// A command of the editor.
+    pub(crate) const COMMAND: Self = Self(&["command"]);
+
+    /// The value, by whichever name it has.
+    pub(crate) fn find(self, input: &Value) -> Option<&Value> {
+        self.0.iter().find_map(|name| input.get(name))
+    }
+
+    fn name(self) -> &'static str {
+        self.0.first().copied().unwrap_or_default()
+    }
+}
+
+/// A text that must be there.
+///
+/// # Errors
+/// A sentence that names the argument.
+pub(crate) fn text(input: &Value, reads: Reads) -> Result<String, String> {
+    match reads.find(input) {
+        Some(Value::String(text)) if !text.is_empty() => Ok(text.clone()),
+        Some(Value::String(_)) => Err(format!("argument `{}` is empty", reads.name())),
+        Some(_) => Err(format!("argument `{}` must be a string", reads.name())),
+        None => Err(format!("argument `{}` is missing", reads.name())),
+    }
+}

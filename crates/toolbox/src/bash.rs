@@ -1,0 +1,46 @@
+//! `bash_code_execution(command)`.
+
+use crate::outcome::{ErrorCode, Native, Outcome};
+use crate::permit::Action;
+use crate::schema;
+use crate::spec::ToolSpec;
+use crate::toolbox::{Progress, Toolbox};
+use prowess_sandbox::{Command, Execution};
+use serde_json::{Value, json};
+
+pub(crate) const NAME: &str = "bash_code_execution";
+
+pub(crate) const DESCRIPTION: &str = "Run a bash command in a sandbox without network. The \
+    working folder is /mnt/data: files left there are kept and given to the user. Skills lie \
+    read-only at /skills/NAME. Processes end with the command.";
+
+pub(crate) fn input_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "command": { "type": "string", "description": "The command line." } },
+        "required": ["command"],
+        "additionalProperties": false,
+    })
+}
+
+pub(crate) async fn call(
+    toolbox: &Toolbox,
+    spec: &ToolSpec,
+    input: &Value,
+    progress: Progress,
+) -> Outcome {
+    let command = input.get("command").and_then(Value::as_str);
+    let line = command.unwrap_or_default().to_owned();
+    let refused = schema::check(&spec.input_schema, input)
+        .and_then(|()| toolbox.permit(&Action::Command(&line)));
+    if let Err(why) = refused {
+        let native = Native::failed_bash(line, ErrorCode::InvalidToolInput);
+        return Outcome::error(format!("Error: {why}"), native);
+    }
+    let execution = Execution {
+        command: Command::Bash(line.clone()),
+        stream: progress,
+        ..Execution::default()
+    };
+    toolbox.run(line, execution).await
+}

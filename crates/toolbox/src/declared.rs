@@ -1,0 +1,123 @@
+//! Declared tools: scripts that a frontmatter's `tools:` makes typed tools.
+//!
+//! Arguments are checked against the declared types and passed positionally in declared
+//! order: text as it is, everything else as JSON. One that is left out is its default.
+//! One that has none is left out too if nothing follows it, else it is an empty text,
+//! so that those after it keep their places.
+
+use crate::offer::object;
+use crate::outcome::{ErrorCode, Native, Outcome};
+use crate::permit::Action;
+use crate::schema;
+use crate::script::{Script, as_argument, execution};
+use crate::spec::ToolSpec;
+use crate::text::command_line;
+use crate::toolbox::{Progress, Toolbox};
+use prowess_skill::fields::tools::{Arg, Tool};
+use serde_json::{Map, Value, json};
+
+/// The schema of a tool's arguments.
+pub(crate) fn input_schema(tool: &Tool) -> Value {
+    let properties: Map<String, Value> = tool.args.iter().map(property).collect();
+    let required = tool.args.iter().filter(|arg| arg.required);
+    let required: Vec<&str> = required.map(|arg| arg.name.as_str()).collect();
+    object(Value::Object(properties), &required)
+}
+
+fn property(arg: &Arg) -> (String, Value) {
+    let mut property = json!({ "type": arg.kind });
+    let mut set = |key: &str, value: Value| {
+        if let Some(fields) = property.as_object_mut() {
+            fields.insert(key.to_owned(), value);
+        }
+    };
+    if let Some(description) = &arg.description {
+        set("description", json!(description));
+    }
+    if !arg.choices.is_empty() {
+        set("enum", json!(arg.choices));
+    }
+    if let Some(default) = &arg.default {
+        set("default", default.clone());
+    }
+    (arg.name.clone(), property)
+}
+
+/// The arguments in their places.
+fn positional(tool: &Tool, input: &Value) -> Vec<String> {
+    let value = |arg: &Arg| {
+        input
+            .get(&arg.name)
+            .or(arg.default.as_ref())
+            .map(as_argument)
+    };
+    let mut values: Vec<Option<String>> = tool.args.iter().map(value).collect();
+    while values.last().is_some_and(Option::is_none) {
+        values.pop();
+    }
+    values.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+/// The arguments by name, defaults filled in.
+fn named(tool: &Tool, input: &Value) -> Value {
+    let value = |arg: &Arg| {
+        let value = input.get(&arg.name).or(arg.default.as_ref())?;
+        Some((arg.name.clone(), value.clone()))
+    };
+    Value::Object(tool.args.iter().filter_map(value).collect())
+}
+
+pub(crate) async fn call(
+    toolbox: &Toolbox,
+    spec: &ToolSpec,
+    skill: &str,
+    tool: &str,
+    input: &Value,
+    progress: Progress,
+) -> Outcome {
+    let started = prepare(toolbox, spec, skill, tool, input);
+    let (argv, arguments) = match started {
+        Ok(started) => started,
+        Err(why) => {
+            let line = command_line([spec.name.as_str(), &input.to_string()]);
+            let native = Native::failed_bash(line, ErrorCode::InvalidToolInput);
+            return Outcome::error(format!("Error: {why}"), native).of(skill);
+        }
+    };
+    let line = command_line(argv.iter().map(String::as_str));
+    let execution = execution(argv, &arguments, false, progress);
+    toolbox.run(line, execution).await.of(skill)
+}
+
+fn prepare(
+    toolbox: &Toolbox,
+    spec: &ToolSpec,
+    skill: &str,
+    tool: &str,
+    input: &Value,
+) -> Result<(Vec<String>, Value), String> {
+    schema::check(&spec.input_schema, input)?;
+    let action = Action::Own {
+        skill,
+        tool: &spec.name,
+    };
+    toolbox.permit(&action)?;
+    let gone = || format!("the skill `{skill}` has no tool `{tool}` any more");
+    let skill = toolbox.skill(skill).ok_or_else(gone)?;
+    let tool = skill
+        .tools
+        .iter()
+        .find(|t| t.name == tool)
+        .ok_or_else(gone)?;
+    let arguments = positional(tool, input);
+    if let Some((arg, _)) = tool
+        .args
+        .iter()
+        .zip(&arguments)
+        .find(|(_, v)| v.contains('\0'))
+    {
+        return Err(format!("argument `{}` holds a NUL character", arg.name));
+    }
+    let script = Script::of(&skill, tool.script.as_str())?;
+    Ok((script.with(arguments), named(tool, input)))
+}

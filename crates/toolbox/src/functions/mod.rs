@@ -1,0 +1,221 @@
+//! Functions of a `tools.py`: described and called in the sandbox, never in this
+//! process.
+//!
+//! A sandbox ends all processes with each run, so there is no worker that lives from
+//! call to call; what is warm is the interpreter, which the sandbox starts ahead and
+//! which waits for the next run of the session. Each call imports the `tools.py` anew:
+//! nothing a call leaves behind in memory can change the next.
+//!
+//! The module that skills import (`prowess`) travels with the program, so it is there
+//! in every session and can never differ from the toolbox. What is printed is told as
+//! standard error. The result comes on a descriptor of its own under a random word, so
+//! that nothing a tool prints, and no program it starts, can be taken for it.
+
+mod answer;
+mod described;
+
+pub(crate) use described::Function;
+
+use crate::folder::{SKILLS, folder_of, path_of};
+use crate::outcome::{ErrorCode, Native, Outcome};
+use crate::permit::Action;
+use crate::run::{failed, told};
+use crate::spec::ToolSpec;
+use crate::text::{command_line, cut_middle};
+use crate::toolbox::{Progress, Toolbox};
+use crate::{ToolboxError, schema};
+use answer::{Answer, Status};
+use prowess_sandbox::{Chunk, Command, Execution, Outcome as Ending, Report, Stream};
+use prowess_skill::Skill;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+const MODULE: &str = include_str!("prowess.py");
+const DRIVER: &str = include_str!("driver.py");
+
+/// How long a `tools.py` may take to be imported when its skill is loaded.
+const DESCRIBING: Duration = Duration::from_secs(20);
+
+/// The functions of a skill, if it has any.
+///
+/// # Errors
+/// What stands in the way, with the traceback if there is one.
+pub(crate) async fn describe(
+    toolbox: &Toolbox,
+    skill: &Arc<Skill>,
+) -> Result<Vec<Function>, String> {
+    if !skill.python_tools {
+        return Ok(Vec::new());
+    }
+    let problem = |why: String| format!("the tools of its tools.py are missing: {why}");
+    let request = Request::new(toolbox, &skill.name, None, &Value::Null).map_err(problem)?;
+    let mut execution = request.execution();
+    execution.timeout = Some(DESCRIBING);
+    let report = toolbox.execute(execution).await;
+    let report = report.map_err(|error| problem(error.to_string()))?;
+    let answer = Answer::find(&report, &request.marker);
+    match answer {
+        Some(Answer {
+            status: Status::Ok,
+            text,
+            ..
+        }) => described::read(&text).map_err(problem),
+        Some(answer) => Err(problem(format!("importing it failed:\n{}", answer.text))),
+        None => Err(problem(no_answer(&report))),
+    }
+}
+
+pub(crate) async fn call(
+    toolbox: &Toolbox,
+    spec: &ToolSpec,
+    skill: &str,
+    function: &str,
+    input: &Value,
+    progress: Progress,
+) -> Outcome {
+    let script = path_of(skill, "tools.py");
+    let line = command_line(["python3", &script, function, &input.to_string()]);
+    let action = Action::Own {
+        skill,
+        tool: &spec.name,
+    };
+    let request = schema::check(&spec.input_schema, input)
+        .and_then(|()| toolbox.permit(&action))
+        .and_then(|()| Request::new(toolbox, skill, Some(function), input));
+    let request = match request {
+        Ok(request) => request,
+        Err(why) => {
+            let native = Native::failed_bash(line, ErrorCode::InvalidToolInput);
+            return Outcome::error(format!("Error: {why}"), native).of(skill);
+        }
+    };
+    let outcome = match run(toolbox, &request, progress).await {
+        Ok(report) => outcome(toolbox, line, report, &request),
+        Err(error) => failed(line, &error),
+    };
+    outcome.of(skill)
+}
+
+async fn run(
+    toolbox: &Toolbox,
+    request: &Request,
+    progress: Progress,
+) -> Result<Report, ToolboxError> {
+    let Some(progress) = progress else {
+        return toolbox.execute(request.execution()).await;
+    };
+    let (sender, receiver) = unbounded_channel();
+    let mut execution = request.execution();
+    execution.stream = Some(sender);
+    let (report, ()) = tokio::join!(toolbox.execute(execution), pass_on(receiver, progress));
+    report
+}
+
+/// Passes on what is printed, but not the answer.
+async fn pass_on(mut from: UnboundedReceiver<Chunk>, to: UnboundedSender<Chunk>) {
+    while let Some(chunk) = from.recv().await {
+        // A listener that has left misses nothing.
+        if chunk.stream == Stream::Stderr {
+            let _ = to.send(chunk);
+        }
+    }
+}
+
+fn outcome(toolbox: &Toolbox, line: String, mut report: Report, request: &Request) -> Outcome {
+    let answer = Answer::find(&report, &request.marker);
+    report.stdout.text.clear();
+    let Some(answer) = answer else {
+        let why = no_answer(&report);
+        let text = format!("{}\n{}", why, told(&report, ""))
+            .trim_end()
+            .to_owned();
+        let mut outcome = toolbox.outcome_of(report, line, text);
+        outcome.is_error = true;
+        return outcome;
+    };
+    let ended = match report.outcome {
+        Ending::Exit(0) => String::new(),
+        _ => "\n[it answered, and then did not end by itself]".into(),
+    };
+    report.outcome = match answer.status {
+        Status::Ok => Ending::Exit(0),
+        Status::Error => Ending::Exit(1),
+    };
+    let text = told(&report, &format!("{}{ended}", answer.text.trim_end()));
+    report.stdout.text = answer.text;
+    toolbox.outcome_of(report, line, text)
+}
+
+/// Why there is none.
+fn no_answer(report: &Report) -> String {
+    let stderr = cut_middle(report.stderr.text.trim_end().to_owned(), 4 << 10);
+    let how = match report.outcome {
+        Ending::Exit(code) => {
+            format!("it ended the interpreter (exit={code}) before there was a result")
+        }
+        Ending::Signal(signal) => {
+            format!("it was ended by signal {signal} before there was a result")
+        }
+        Ending::Timeout => format!(
+            "its time was up after {:.1} seconds",
+            report.elapsed.as_secs_f64()
+        ),
+        Ending::OutOfMemory => "it ran out of memory".into(),
+        Ending::OutputFlood => "it wrote too much output".into(),
+    };
+    match stderr.is_empty() {
+        true => how,
+        false => format!("{how}\n{stderr}"),
+    }
+}
+
+/// What the driver is asked.
+struct Request {
+    body: Value,
+    marker: String,
+}
+
+impl Request {
+    fn new(
+        toolbox: &Toolbox,
+        skill: &str,
+        function: Option<&str>,
+        arguments: &Value,
+    ) -> Result<Self, String> {
+        let marker = marker()?;
+        let workspace = toolbox.workspace();
+        let body = json!({
+            "marker": marker,
+            "cap": toolbox.options().caps.result,
+            "function": function,
+            "arguments": arguments,
+            "context": {
+                "skill": skill,
+                "folder": format!("{SKILLS}/{}", folder_of(skill)),
+                "user_id": workspace.map(|workspace| workspace.owner()),
+                "session_id": workspace.and_then(|workspace| workspace.session()),
+                "metadata": toolbox.options().context,
+            },
+        });
+        Ok(Self { body, marker })
+    }
+
+    fn execution(&self) -> Execution {
+        // JSON text is a Python literal of the same text.
+        let program = format!("{DRIVER}\n_main({})\n", json!(MODULE));
+        Execution {
+            command: Command::Python(program),
+            stdin: self.body.to_string().into_bytes(),
+            ..Execution::default()
+        }
+    }
+}
+
+/// A word that no one can guess.
+fn marker() -> Result<String, String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| format!("no random numbers: {error}"))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

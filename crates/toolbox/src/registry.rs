@@ -1,0 +1,151 @@
+//! Which tools there are, where their names lead, and which of them are shown.
+//!
+//! The order is fixed and only grows at its end, so that what a model was told before
+//! stays a prefix of what it is told next, and prompt caches hold.
+
+use crate::names::Names;
+use crate::spec::ToolSpec;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What a call of a tool does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// Loads the skill that the arguments name.
+    Load,
+    /// Loads this skill.
+    LoadOne(String),
+    /// Lists skills.
+    List,
+    /// Searches for skills.
+    Search,
+    /// Reads a file of a skill.
+    Resource,
+    /// Runs a script of a skill.
+    Script,
+    /// Runs a command line.
+    Bash,
+    /// Views and edits files.
+    Editor,
+    /// Runs Python code.
+    Code,
+    /// Runs what this skill is about, as LiteLLM does.
+    Entry(String),
+    /// Runs a declared script.
+    Declared {
+        /// Its skill.
+        skill: String,
+        /// Its name in the frontmatter.
+        tool: String,
+    },
+    /// Calls a function of a `tools.py`.
+    Function {
+        /// Its skill.
+        skill: String,
+        /// Its name there.
+        function: String,
+    },
+}
+
+#[derive(Debug)]
+struct Registered {
+    spec: ToolSpec,
+    route: Route,
+}
+
+/// All tools, shown or not.
+#[derive(Debug, Default)]
+pub(crate) struct Registry {
+    names: Names,
+    tools: Vec<Registered>,
+    by_name: BTreeMap<String, usize>,
+    shown: Vec<usize>,
+}
+
+/// A tool to be added.
+pub(crate) struct NewTool<'a> {
+    /// The name it is to have.
+    pub(crate) wanted: &'a str,
+    /// The name it gets when that is taken.
+    pub(crate) otherwise: &'a str,
+    pub(crate) description: String,
+    pub(crate) input_schema: Value,
+    pub(crate) route: Route,
+}
+
+impl Registry {
+    pub(crate) fn new(reserved: &[String]) -> Self {
+        Self {
+            names: Names::new(reserved),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a tool that is not shown yet, and returns its name.
+    pub(crate) fn add(&mut self, new: NewTool<'_>) -> String {
+        let name = self.names.claim(new.wanted, new.otherwise);
+        self.by_name.insert(name.clone(), self.tools.len());
+        self.tools.push(Registered {
+            spec: ToolSpec {
+                name: name.clone(),
+                description: new.description,
+                input_schema: new.input_schema,
+            },
+            route: new.route,
+        });
+        name
+    }
+
+    /// Adds a tool and shows it.
+    pub(crate) fn show(&mut self, new: NewTool<'_>) -> String {
+        let name = self.add(new);
+        self.shown.push(self.tools.len() - 1);
+        name
+    }
+
+    /// Shows what leads to a skill's own tools, and returns the names that are new.
+    pub(crate) fn reveal(&mut self, skill: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        for (index, tool) in self.tools.iter().enumerate() {
+            let own = tool.route.own_skill() == Some(skill);
+            if own && !self.shown.contains(&index) {
+                self.shown.push(index);
+                names.push(tool.spec.name.clone());
+            }
+        }
+        names
+    }
+
+    /// What the model is told.
+    pub(crate) fn specs(&self) -> Vec<ToolSpec> {
+        let shown = self.shown.iter().filter_map(|index| self.tools.get(*index));
+        shown.map(|tool| tool.spec.clone()).collect()
+    }
+
+    /// What leads where, shown or not.
+    pub(crate) fn find(&self, name: &str) -> Option<(&ToolSpec, &Route)> {
+        let tool = self.tools.get(*self.by_name.get(name)?)?;
+        Some((&tool.spec, &tool.route))
+    }
+
+    /// The names of what is shown.
+    pub(crate) fn shown_names(&self) -> Vec<String> {
+        self.specs().into_iter().map(|spec| spec.name).collect()
+    }
+
+    /// The name of the tool with this route.
+    pub(crate) fn name_of(&self, route: &Route) -> Option<&str> {
+        let tool = self.tools.iter().find(|tool| tool.route == *route)?;
+        Some(&tool.spec.name)
+    }
+}
+
+impl Route {
+    /// The skill whose own tool this is, to be shown when the skill is loaded.
+    pub(crate) fn own_skill(&self) -> Option<&str> {
+        match self {
+            Self::Declared { skill, .. } | Self::Function { skill, .. } => Some(skill),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Arguments held against a schema: the part of JSON Schema that our tools use.
+//!
+//! What it does not know it does not judge: the script or function behind the tool
+//! still sees the value. A refusal names the argument and what it should be.
+
+use crate::text::{cut_end, listed};
+use serde_json::{Map, Value};
+
+/// How deep a value is looked into.
+const DEEPEST: usize = 32;
+
+/// Most bytes of a value that are repeated in a message.
+const MOST_SHOWN: usize = 80;
+
+/// Checks arguments.
+///
+/// # Errors
+/// A sentence that names the first argument that is wrong.
+pub(crate) fn check(schema: &Value, input: &Value) -> Result<(), String> {
+    if !input.is_object() {
+        let kind = kind_of(input);
+        return Err(format!("the arguments must be a JSON object, not {kind}"));
+    }
+    look(schema, input, "", 0)
+}
+
+fn look(schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
+    if depth > DEEPEST {
+        return Err(format!("argument `{at}` is nested too deep"));
+    }
+    if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
+        let fits = |option: &&Value| look(option, value, at, depth + 1).is_ok();
+        if options.iter().find(fits).is_none() {
+            let kinds = options
+                .iter()
+                .map(describe)
+                .collect::<Vec<_>>()
+                .join(" or ");
+            return Err(format!(
+                "argument `{at}` must be {kinds}, not {}",
+                shown(value)
+            ));
+        }
+    }
+    if !type_fits(schema, value) {
+        let wanted = describe(schema);
+        return Err(format!(
+            "argument `{at}` must be {wanted}, not {}",
+            shown(value)
+        ));
+    }
+    if let Some(choices) = schema.get("enum").and_then(Value::as_array)
+        && !choices.contains(value)
+    {
+        let choices: Vec<String> = choices.iter().map(Value::to_string).collect();
+        let choices = cut_end(&choices.join(", "), 400);
+        return Err(format!(
+            "argument `{at}` must be one of {choices}, not {}",
+            shown(value)
+        ));
+    }
+    match value {
+        Value::Object(fields) => look_at_fields(schema, fields, at, depth),
+        Value::Array(items) => {
+            let Some(of) = schema.get("items") else {
+                return Ok(());
+            };
+            let mut items = items.iter().enumerate();
+            items.try_for_each(|(index, item)| look(of, item, &format!("{at}[{index}]"), depth + 1))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn look_at_fields(
+    schema: &Value,
+    fields: &Map<String, Value>,
+    at: &str,
+    depth: usize,
+) -> Result<(), String> {
+    let inner = |name: &str| match at {
+        "" => name.to_owned(),
+        at => format!("{at}.{name}"),
+    };
+    let required = schema.get("required").and_then(Value::as_array);
+    let mut required = required.into_iter().flatten().filter_map(Value::as_str);
+    if let Some(missing) = required.find(|name| !fields.contains_key(*name)) {
+        return Err(format!("argument `{}` is missing", inner(missing)));
+    }
+    let known = schema.get("properties").and_then(Value::as_object);
+    for (name, value) in fields {
+        match known.and_then(|known| known.get(name)) {
+            Some(of) => look(of, value, &inner(name), depth + 1)?,
+            None if schema.get("additionalProperties") == Some(&Value::Bool(false)) => {
+                let names = known.into_iter().flat_map(Map::keys).map(String::as_str);
+                let names = listed(names, 30);
+                let known = if names.is_empty() {
+                    "none".into()
+                } else {
+                    names
+                };
+                return Err(format!(
+                    "there is no argument `{}`; known: {known}",
+                    inner(name)
+                ));
+            }
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn type_fits(schema: &Value, value: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::String(kind)) => is(kind, value),
+        Some(Value::Array(kinds)) => {
+            let mut kinds = kinds.iter().filter_map(Value::as_str);
+            kinds.any(|kind| is(kind, value))
+        }
+        _ => true,
+    }
+}
+
+fn is(kind: &str, value: &Value) -> bool {
+    match kind {
+        "string" => value.is_string(),
+        // 3.0 is an integer to JSON Schema, and some models write it so.
+        "integer" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(is_whole),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => true,
+    }
+}
+
+fn is_whole(number: f64) -> bool {
+    number.fract() == 0.0 && number.abs() < 9e15
+}
+
+fn describe(schema: &Value) -> String {
+    let kinds = match schema.get("type") {
+        Some(Value::String(kind)) => kind.clone(),
+        Some(Value::Array(kinds)) => {
+            let kinds = kinds.iter().filter_map(Value::as_str);
+            kinds.collect::<Vec<_>>().join(" or ")
+        }
+        _ => "what the schema says".into(),
+    };
+    let article = match kinds.chars().next() {
+        Some('a' | 'i' | 'o') => "an",
+        _ => "a",
+    };
+    match kinds.as_str() {
+        "null" | "what the schema says" => kinds,
+        _ => format!("{article} {kinds}"),
+    }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn shown(value: &Value) -> String {
+    format!(
+        "{} {}",
+        kind_of(value),
+        cut_end(&value.to_string(), MOST_SHOWN)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "file": { "type": "string" },
+                "width": { "type": "integer" },
+                "format": { "type": "string", "enum": ["png", "gif"] },
+                "tags": { "type": "array", "items": { "type": "string" } },
+                "note": { "anyOf": [{ "type": "string" }, { "type": "null" }] },
+            },
+            "required": ["file"],
+            "additionalProperties": false,
+        })
+    }
+
+    #[test]
+    fn arguments_that_fit_pass() {
+        let all = json!({
+            "file": "a", "width": 3.0, "format": "gif", "tags": ["x"], "note": null,
+        });
+        assert_eq!(check(&schema(), &all), Ok(()));
+        assert_eq!(check(&schema(), &json!({ "file": "a" })), Ok(()));
+    }
+
+    #[test]
+    fn a_refusal_names_the_argument_and_what_it_should_be() {
+        let cases = [
+            json!("text"),
+            json!({}),
+            json!({ "file": 1 }),
+            json!({ "file": "a", "width": "5" }),
+            json!({ "file": "a", "width": 1.5 }),
+            json!({ "file": "a", "format": "bmp" }),
+            json!({ "file": "a", "tags": ["x", 2] }),
+            json!({ "file": "a", "note": 3 }),
+            json!({ "file": "a", "flie": "b" }),
+        ];
+        let told = cases.map(|case| check(&schema(), &case).unwrap_err());
+        insta::assert_snapshot!(told.join("\n"), @"");
+    }
+}

@@ -1,0 +1,116 @@
+//! What a toolbox is made of, and what a model is told of its tools. Plain data.
+
+use prowess_skill::Skill;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a model is told of a tool.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ToolSpec {
+    /// Its name: letters, digits, `_` and `-`, at most 64.
+    pub name: String,
+    /// What it does and when to call it.
+    pub description: String,
+    /// JSON Schema of its arguments, always of an object.
+    pub input_schema: Value,
+}
+
+/// A skill in a toolbox.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// The skill.
+    pub skill: Arc<Skill>,
+    /// Its id, `skill_…`, when it is stored.
+    pub id: Option<String>,
+    /// The title it is shown to people by.
+    pub title: Option<String>,
+}
+
+impl From<Skill> for Member {
+    fn from(skill: Skill) -> Self {
+        Self {
+            skill: Arc::new(skill),
+            id: None,
+            title: None,
+        }
+    }
+}
+
+/// How skills are offered for loading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// One tool for all: `load_skill(name, path?)`.
+    #[default]
+    Compact,
+    /// One tool per skill: `load_skill_NAME(path?)`, described by its frontmatter.
+    PerSkill,
+}
+
+/// What a toolbox is to offer.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How skills are loaded.
+    pub form: Form,
+    /// Whether to offer `bash_code_execution` and `text_editor_code_execution`.
+    pub code: bool,
+    /// Whether to offer LiteLLM's tools: `litellm_code_execution(code)` and one per
+    /// skill.
+    pub litellm: bool,
+    /// Whether the description of `load_skill` lists the skills. Turn it off where the
+    /// system prompt does.
+    pub catalogue: bool,
+    /// Whether to show `list_skills`, `read_skill_resource` and `run_skill_script`
+    /// even where `load_skill` and bash say the same: some clients look for them.
+    /// They are answered in any case.
+    pub all_names: bool,
+    /// Bounds on what a model is shown.
+    pub caps: Caps,
+    /// Names of the client's own tools, which ours never take.
+    pub reserved: Vec<String>,
+    /// A tighter wall-clock bound on one call than the policy's.
+    pub timeout: Option<Duration>,
+    /// What `build_tools(ctx)` of a `tools.py` finds in `ctx.metadata`.
+    pub context: Map<String, Value>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            form: Form::Compact,
+            code: false,
+            litellm: false,
+            catalogue: true,
+            all_names: false,
+            caps: Caps::default(),
+            reserved: Vec::new(),
+            timeout: None,
+            context: Map::new(),
+        }
+    }
+}
+
+/// Most bytes of what a model is shown. Every cut is named where it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caps {
+    /// The catalogue of skills in a description.
+    pub catalogue: usize,
+    /// The text of one file, or of a skill's instructions.
+    pub text: usize,
+    /// One file that is not text.
+    pub binary: usize,
+    /// The text of one call's result.
+    pub result: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            catalogue: 16 << 10,
+            text: 128 << 10,
+            binary: 5 << 20,
+            result: 64 << 10,
+        }
+    }
+}

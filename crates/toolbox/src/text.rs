@@ -1,0 +1,81 @@
+//! Texts made to fit, with every cut named.
+
+/// The longest start of `text` with at most `cap` bytes.
+pub(crate) fn start(text: &str, cap: usize) -> &str {
+    let fits = |at: &usize| text.is_char_boundary(*at);
+    let end = (0..=cap.min(text.len())).rev().find(fits).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
+
+/// The longest end of `text` with at most `cap` bytes.
+fn end(text: &str, cap: usize) -> &str {
+    let fits = |at: &usize| text.is_char_boundary(*at);
+    let from = text.len().saturating_sub(cap);
+    let from = (from..=text.len()).find(fits).unwrap_or(text.len());
+    text.get(from..).unwrap_or_default()
+}
+
+/// Beginning and end of a text that is longer than `cap`, as results say what matters
+/// at either.
+pub(crate) fn cut_middle(text: String, cap: usize) -> String {
+    if text.len() <= cap {
+        return text;
+    }
+    let (head, tail) = (start(&text, cap / 2), end(&text, cap / 2));
+    let left_out = text.len() - head.len() - tail.len();
+    format!("{head}\n[{left_out} bytes are left out here]\n{tail}")
+}
+
+/// The beginning of a text that is longer than `cap`.
+pub(crate) fn cut_end(text: &str, cap: usize) -> String {
+    let kept = start(text, cap);
+    if kept.len() == text.len() {
+        return text.to_owned();
+    }
+    format!("{}…", kept.trim_end())
+}
+
+/// `text` as one word of a command line: for showing, never for running.
+pub(crate) fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Program and arguments as one line: for showing, never for running.
+pub(crate) fn command_line<'a>(argv: impl IntoIterator<Item = &'a str>) -> String {
+    let words: Vec<String> = argv.into_iter().map(quoted).collect();
+    words.join(" ")
+}
+
+/// Names in backticks, with what is left out counted.
+pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a str>, most: usize) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let mut shown: Vec<String> = names.iter().take(most).map(|n| format!("`{n}`")).collect();
+    if names.len() > most {
+        shown.push(format!("and {} more", names.len() - most));
+    }
+    shown.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_falls_between_characters_and_is_named() {
+        assert_eq!(cut_middle("short".into(), 9), "short");
+        let cut = cut_middle("ääääbbbbcccc".into(), 6);
+        assert_eq!(cut, "ä\n[11 bytes are left out here]\nccc");
+        assert_eq!(cut_end("grüße", 3), "gr…");
+        assert_eq!(start("ü", 1), "");
+    }
+
+    #[test]
+    fn words_are_quoted_only_when_a_shell_would_split_them() {
+        let line = command_line(["python3", "/skills/a/x.py", "two words", "it's", ""]);
+        assert_eq!(line, r"python3 /skills/a/x.py 'two words' 'it'\''s' ''");
+    }
+}

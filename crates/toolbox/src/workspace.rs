@@ -1,0 +1,326 @@
+//! Where code runs: one sandbox session, made when it is first needed.
+//!
+//! A toolbox may hold thousands of skills, and a session shows only those it was made
+//! with. So a session that lacks a skill which is needed now is replaced by one that
+//! has it, and its files move along. A session that was there before is never replaced:
+//! its id is known to others.
+
+use crate::error::ToolboxError;
+use crate::folder::folder_of;
+use prowess_sandbox::packages::from_script;
+use prowess_sandbox::{
+    Error as SandboxError, Execution, FileInfo, Layer, NewSession, Policy, Report, Requirements,
+    Sandbox, SkillFile, SkillFiles,
+};
+use prowess_skill::Skill;
+use std::io::Read;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{RwLock, RwLockReadGuard};
+
+/// Most bytes of a session's file that are read at once.
+const MOST_READ: u64 = 128 << 20;
+
+/// A place to run code in. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    sandbox: Sandbox,
+    owner: String,
+    policy: Policy,
+    /// Whether the session was there before, and stays as it is.
+    settled: bool,
+    wanted: Mutex<Vec<Arc<Skill>>>,
+    /// Read while something runs, written while the session is made or replaced.
+    open: RwLock<Option<Open>>,
+    session: Mutex<Option<String>>,
+    notes: Mutex<Vec<String>>,
+}
+
+/// A session and the digests of the skills it shows.
+#[derive(Debug)]
+struct Open {
+    session: String,
+    shows: Vec<String>,
+}
+
+impl Workspace {
+    /// A session of these skills, made at its first use. What their requirements name
+    /// is installed if the sandbox has a package index; if not, the first result of a
+    /// run says so.
+    #[must_use]
+    pub fn fresh(sandbox: Sandbox, owner: &str, skills: Vec<Arc<Skill>>, policy: Policy) -> Self {
+        Self::new(sandbox, owner, skills, policy, None)
+    }
+
+    /// A session that is there already, with what it was made with.
+    #[must_use]
+    pub fn existing(sandbox: Sandbox, owner: &str, session: &str) -> Self {
+        let open = Open {
+            session: session.to_owned(),
+            shows: Vec::new(),
+        };
+        Self::new(sandbox, owner, Vec::new(), Policy::default(), Some(open))
+    }
+
+    fn new(
+        sandbox: Sandbox,
+        owner: &str,
+        wanted: Vec<Arc<Skill>>,
+        policy: Policy,
+        open: Option<Open>,
+    ) -> Self {
+        let inner = Inner {
+            sandbox,
+            owner: owner.to_owned(),
+            policy,
+            settled: open.is_some(),
+            wanted: Mutex::new(wanted),
+            session: Mutex::new(open.as_ref().map(|open| open.session.clone())),
+            open: RwLock::new(open),
+            notes: Mutex::default(),
+        };
+        Self {
+            inner: Arc::new(inner),
+        }
+    }
+
+    /// The session's id, once there is one.
+    #[must_use]
+    pub fn session(&self) -> Option<String> {
+        lock(&self.inner.session).clone()
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.inner.owner
+    }
+
+    /// The sandbox it is in.
+    #[must_use]
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.inner.sandbox
+    }
+
+    /// Makes the session if it is not there, and returns its id.
+    ///
+    /// # Errors
+    /// When the sandbox cannot make it.
+    pub async fn open(&self) -> Result<String, ToolboxError> {
+        let (session, _held) = self.ready().await?;
+        Ok(session)
+    }
+
+    /// Runs a command in it.
+    ///
+    /// # Errors
+    /// When the sandbox cannot run it; how the command ended is in the report.
+    pub async fn run(&self, execution: Execution) -> Result<Report, ToolboxError> {
+        let (session, _held) = self.ready().await?;
+        let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        Ok(sandbox.exec(owner, &session, execution).await?)
+    }
+
+    /// Writes a file; `path` is relative to `/mnt/data`.
+    ///
+    /// # Errors
+    /// When the path is not one, or the session cannot hold it.
+    pub async fn put(&self, path: &str, bytes: Vec<u8>) -> Result<(), ToolboxError> {
+        let (session, _held) = self.ready().await?;
+        let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        Ok(sandbox.put(owner, &session, path, bytes).await?)
+    }
+
+    /// Reads a file; `path` is relative to `/mnt/data`.
+    ///
+    /// # Errors
+    /// When it is not there, or too large to be read at once.
+    pub async fn get(&self, path: &str) -> Result<Vec<u8>, ToolboxError> {
+        let held = self.inner.open.read().await;
+        let Some(open) = held.as_ref() else {
+            let path = path.to_owned();
+            return Err(SandboxError::NoFile { path }.into());
+        };
+        self.read(&open.session, path).await
+    }
+
+    /// The files in it. Before its first use there are none.
+    ///
+    /// # Errors
+    /// When the session has expired.
+    pub async fn list(&self) -> Result<Vec<FileInfo>, ToolboxError> {
+        let held = self.inner.open.read().await;
+        let Some(open) = held.as_ref() else {
+            return Ok(Vec::new());
+        };
+        let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        Ok(sandbox.list(owner, &open.session).await?)
+    }
+
+    /// Removes the session and its files, if it was ever made.
+    ///
+    /// # Errors
+    /// When it has expired, or is not the owner's.
+    pub async fn close(&self) -> Result<(), ToolboxError> {
+        let mut open = self.inner.open.write().await;
+        *lock(&self.inner.session) = None;
+        if let Some(open) = open.take() {
+            let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+            sandbox.destroy(owner, &open.session).await?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that the session shows this skill from its next use on.
+    pub(crate) fn show(&self, skill: &Arc<Skill>) {
+        let mut wanted = lock(&self.inner.wanted);
+        match wanted.iter_mut().find(|known| known.name == skill.name) {
+            Some(known) => *known = Arc::clone(skill),
+            None => wanted.push(Arc::clone(skill)),
+        }
+    }
+
+    /// What was noticed while the session was made, each once.
+    pub(crate) fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.inner.notes))
+    }
+
+    /// The session with all that is wanted, held open while the guard lives.
+    async fn ready(&self) -> Result<(String, RwLockReadGuard<'_, Option<Open>>), ToolboxError> {
+        loop {
+            let held = self.inner.open.read().await;
+            let wanted = lock(&self.inner.wanted).clone();
+            match held.as_ref() {
+                Some(open) if self.inner.settled || open.shows == digests(&wanted) => {
+                    return Ok((open.session.clone(), held));
+                }
+                _ => drop(held),
+            }
+            self.make(wanted).await?;
+        }
+    }
+
+    async fn make(&self, wanted: Vec<Arc<Skill>>) -> Result<(), ToolboxError> {
+        let mut open = self.inner.open.write().await;
+        let shows = digests(&wanted);
+        if open.as_ref().is_some_and(|open| open.shows == shows) {
+            return Ok(());
+        }
+        let new = NewSession {
+            policy: self.inner.policy.clone(),
+            layer: self.layer(&wanted).await,
+            skills: wanted.iter().map(|skill| skill_files(skill)).collect(),
+        };
+        let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        let session = sandbox.create(owner, new).await?;
+        if let Some(before) = open.as_ref() {
+            self.move_files(&before.session, &session).await?;
+        }
+        *lock(&self.inner.session) = Some(session.clone());
+        *open = Some(Open { session, shows });
+        Ok(())
+    }
+
+    async fn move_files(&self, from: &str, to: &str) -> Result<(), ToolboxError> {
+        let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        for file in sandbox.list(owner, from).await? {
+            let bytes = self.read(from, &file.path).await?;
+            sandbox.put(owner, to, &file.path, bytes).await?;
+        }
+        Ok(sandbox.destroy(owner, from).await?)
+    }
+
+    async fn read(&self, session: &str, path: &str) -> Result<Vec<u8>, ToolboxError> {
+        let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        let file = sandbox.get(owner, session, path).await?;
+        let path = path.to_owned();
+        let read = tokio::task::spawn_blocking(move || read_bounded(file, path)).await;
+        read.unwrap_or_else(|_| Err(SandboxError::LauncherGone.into()))
+    }
+
+    /// The packages that the skills ask for. Without them code may still run, so what
+    /// stands in the way is told with the first result instead of ending everything.
+    async fn layer(&self, skills: &[Arc<Skill>]) -> Option<Layer> {
+        let lines: Vec<String> = skills.iter().flat_map(|skill| packages(skill)).collect();
+        if lines.is_empty() {
+            return None;
+        }
+        let built = match Requirements::parse(&lines.join("\n")) {
+            Ok(requirements) => self.inner.sandbox.layer(&requirements).await,
+            Err(error) => Err(error),
+        };
+        built
+            .inspect_err(|error| {
+                let note = format!("the skills' Python packages are not installed: {error}");
+                lock(&self.inner.notes).push(note);
+            })
+            .ok()
+    }
+}
+
+/// The lines of a skill's `requirements.txt`, and what its scripts ask for in their
+/// own heads.
+fn packages(skill: &Skill) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (path, file) in skill.bundle.files() {
+        let Ok(text) = std::str::from_utf8(&file.data) else {
+            continue;
+        };
+        if path.as_str() == "requirements.txt" {
+            lines.extend(text.lines().map(str::to_owned));
+        } else if path.as_str().ends_with(".py") {
+            lines.extend(from_script(text).unwrap_or_default());
+        }
+    }
+    let says_something = |line: &String| !line.trim().is_empty() && !line.starts_with('#');
+    lines.retain(says_something);
+    lines
+}
+
+fn digests(skills: &[Arc<Skill>]) -> Vec<String> {
+    let one = |skill: &Arc<Skill>| {
+        let (folder, digest) = (folder_of(&skill.name), skill.manifest.digest().hex());
+        format!("{folder} {digest}")
+    };
+    skills.iter().map(one).collect()
+}
+
+/// A skill as the sandbox takes it: whole, under its digest.
+fn skill_files(skill: &Skill) -> SkillFiles {
+    let files = skill.bundle.files().map(|(path, file)| SkillFile {
+        path: path.to_string(),
+        bytes: file.data.to_vec(),
+        executable: file.executable,
+    });
+    SkillFiles {
+        name: folder_of(&skill.name),
+        digest: skill.manifest.digest().hex(),
+        files: files.collect(),
+    }
+}
+
+fn read_bounded(file: std::fs::File, path: String) -> Result<Vec<u8>, ToolboxError> {
+    let unreadable = |source| ToolboxError::File {
+        path: path.clone(),
+        source,
+    };
+    let size = file.metadata().map_err(unreadable)?.len();
+    if size > MOST_READ {
+        let most = MOST_READ;
+        return Err(ToolboxError::FileTooLarge { path, size, most });
+    }
+    let mut bytes = Vec::new();
+    file.take(MOST_READ)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    Ok(bytes)
+}
+
+/// A lock whose holder cannot have panicked half-way: it guards single assignments.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
