@@ -26,8 +26,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["prowess-sandbox", "prowess-skill", "prowess-source"],
     ),
     (
+        "prowess-engine",
+        &[
+            "prowess-provider",
+            "prowess-sandbox",
+            "prowess-skill",
+            "prowess-store",
+            "prowess-toolbox",
+            "prowess-wire",
+        ],
+    ),
+    (
         "prowess-server",
         &[
+            "prowess-engine",
             "prowess-provider",
             "prowess-skill",
             "prowess-store",
@@ -37,6 +49,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "prowess",
         &[
+            "prowess-engine",
             "prowess-launcher",
             "prowess-provider",
             "prowess-sandbox",

@@ -113,7 +113,10 @@ mod tests {
         budget.took_turn(&usage);
         assert_eq!(budget.met(), Some(Limit::Turns));
 
-        let mut budget = Budget::new(Limits { turns: 9, ..limits.clone() });
+        let mut budget = Budget::new(Limits {
+            turns: 9,
+            ..limits.clone()
+        });
         budget.took_turn(&usage);
         budget.took_turn(&usage);
         assert_eq!(budget.met(), Some(Limit::Tokens));
@@ -124,7 +127,10 @@ mod tests {
         budget.took_sandbox(Duration::from_secs(1));
         assert_eq!(budget.met(), Some(Limit::Sandbox));
 
-        let wall = Limits { wall: Duration::ZERO, ..limits };
+        let wall = Limits {
+            wall: Duration::ZERO,
+            ..limits
+        };
         assert_eq!(Budget::new(wall).met(), Some(Limit::Wall));
     }
 }

@@ -165,7 +165,10 @@ mod tests {
 
     #[test]
     fn names_and_descriptions_are_told_in_the_order_of_the_request() {
-        let members = [member("zebra", "Draws zebras."), member("ant", "Counts ants.")];
+        let members = [
+            member("zebra", "Draws zebras."),
+            member("ant", "Counts ants."),
+        ];
         let told = text(&members, &Settings::default(), TOLD).unwrap();
         insta::assert_snapshot!(told, @r"
         You have skills: folders of instructions and files for particular tasks. Before you begin a task that one of them is for, load it with the tool `load_skill` and follow its instructions. Their files lie read-only at /skills/NAME. Code you run works in /mnt/data; files left there are given to the user.
@@ -179,12 +182,18 @@ mod tests {
 
     #[test]
     fn full_disclosure_tells_instructions_as_litellm_does() {
-        let members = [member("zebra", "Draws zebras."), member("ant", "Counts ants.")];
+        let members = [
+            member("zebra", "Draws zebras."),
+            member("ant", "Counts ants."),
+        ];
         let settings = Settings {
             disclosure: Disclosure::Full,
             ..Settings::default()
         };
-        let told = Told { code: false, ..TOLD };
+        let told = Told {
+            code: false,
+            ..TOLD
+        };
         insta::assert_snapshot!(text(&members, &settings, told).unwrap(), @r"
         # Available Skills
 
@@ -225,7 +234,10 @@ mod tests {
         let names = catalogue(&all, 16_000);
         assert!(names.contains("- skill-499"), "names alone fit");
         let some = catalogue(&all, 1_000);
-        assert!(some.ends_with("more: find them with `search_skills`)"), "{some}");
+        assert!(
+            some.ends_with("more: find them with `search_skills`)"),
+            "{some}"
+        );
     }
 
     #[test]

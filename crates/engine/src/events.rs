@@ -1,7 +1,7 @@
 //! What a run tells while it goes on.
 
 use prowess_wire::Dropped;
-use prowess_wire::neutral::StreamEvent;
+use prowess_wire::neutral::{Map, StreamEvent};
 use serde_json::Value;
 
 use crate::budget::Limit;
@@ -14,6 +14,8 @@ pub enum RunEvent {
     Answer(StreamEvent),
     /// What happens behind it, for those who watch.
     Step(Step),
+    /// Fields for the top of an answer that is given whole.
+    Extra(Map),
     /// The run has failed; last.
     Failed(RunError),
 }

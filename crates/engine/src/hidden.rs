@@ -54,10 +54,13 @@ async fn kept(
     tenant: &TenantId,
     message: &Message,
 ) -> Result<Option<Vec<Message>>, RunError> {
-    let mut calls = message.content.iter().filter_map(|block| match &block.content {
-        Content::ToolUse { id, .. } if ids::is_chat_call(id) => Some(id),
-        _ => None,
-    });
+    let mut calls = message
+        .content
+        .iter()
+        .filter_map(|block| match &block.content {
+            Content::ToolUse { id, .. } if ids::is_chat_call(id) => Some(id),
+            _ => None,
+        });
     let Some(call) = calls.next() else {
         return Ok(None);
     };

@@ -1,7 +1,5 @@
 //! Ids of our making, which tell us later that they are ours.
 
-use prowess_wire::neutral::{Content, Message};
-
 /// How the ids of our tool calls begin, where a client sees them as a server's.
 const SERVER_CALL: &str = "srvtoolu_pw";
 /// How the ids begin that Chat clients see of their own tools' calls: there they lead
@@ -32,16 +30,6 @@ pub(crate) fn mentions_ours(body: &[u8]) -> bool {
     [SERVER_CALL, CHAT_CALL]
         .iter()
         .any(|mark| memchr::memmem::find(body, mark.as_bytes()).is_some())
-}
-
-/// Whether a conversation holds calls of ours.
-pub(crate) fn holds_ours(messages: &[Message]) -> bool {
-    let mut blocks = messages.iter().flat_map(|message| &message.content);
-    blocks.any(|block| match &block.content {
-        Content::ServerToolUse { id, .. } => is_server_call(id),
-        Content::ToolUse { id, .. } => is_chat_call(id),
-        _ => false,
-    })
 }
 
 /// A session's id as the sandbox knows it, however the client wrote it.

@@ -192,12 +192,17 @@ pub(crate) fn is_ours(client: Client, tool: &Tool) -> bool {
 
 fn named(skill: &Value, path: &str) -> Result<Named, RunError> {
     let Some(map) = skill.as_object() else {
-        return Err(RunError::naming(path, "must be an object that names a skill"));
+        return Err(RunError::naming(
+            path,
+            "must be an object that names a skill",
+        ));
     };
     let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
     let kind = text("type").unwrap_or_else(|| "custom".to_owned());
     if kind == "inline" {
-        let data = map.get("source").and_then(|source| source.get("data")?.as_str());
+        let data = map
+            .get("source")
+            .and_then(|source| source.get("data")?.as_str());
         let data = data.ok_or_else(|| {
             RunError::naming(format!("{path}.source.data"), "must hold the zip, base64")
         })?;
@@ -207,9 +212,8 @@ fn named(skill: &Value, path: &str) -> Result<Named, RunError> {
         });
     }
     let id = text("skill_id").filter(|id| !id.is_empty());
-    let id = id.ok_or_else(|| {
-        RunError::naming(format!("{path}.skill_id"), "must be the id of a skill")
-    })?;
+    let id = id
+        .ok_or_else(|| RunError::naming(format!("{path}.skill_id"), "must be the id of a skill"))?;
     let version = match map.get("version") {
         None | Some(Value::Null) => None,
         Some(Value::String(version)) => Some(version.clone()),
@@ -290,9 +294,8 @@ mod tests {
     #[test]
     fn mistakes_are_told_with_their_place() {
         let asked = |container: &str| {
-            let body = format!(
-                r#"{{"model":"m","max_tokens":1,"messages":[],"container":{container}}}"#
-            );
+            let body =
+                format!(r#"{{"model":"m","max_tokens":1,"messages":[],"container":{container}}}"#);
             peek(Client::Messages, &body).unwrap_err()
         };
         insta::assert_snapshot!(asked("7"), @"container: must be an id, or an object with `id` and `skills`");

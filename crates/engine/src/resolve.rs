@@ -78,7 +78,9 @@ impl Resolver<'_> {
         if named.is_empty() {
             for pin in self.pins {
                 let selector = VersionSelector::Id(pin.version_id.clone());
-                let found = self.stored(&pin.skill_id, &selector, &pin.kind, &pin.named).await?;
+                let found = self
+                    .stored(&pin.skill_id, &selector, &pin.kind, &pin.named)
+                    .await?;
                 let found = found.ok_or_else(|| self.unknown(&pin.named))?;
                 resolved.ours.push(found);
             }

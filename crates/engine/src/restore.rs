@@ -233,13 +233,24 @@ mod tests {
             let blocks = message.content.iter().map(|block| match &block.content {
                 Content::Text(text) => text.clone(),
                 Content::ToolUse { id, name, input } => format!("{name}({id}, {input})"),
-                Content::ToolResult { tool_use_id, content, is_error } => {
+                Content::ToolResult {
+                    tool_use_id,
+                    content,
+                    is_error,
+                } => {
                     let text = content[0].as_text().unwrap();
-                    format!("{tool_use_id} -> {text}{}", if *is_error { " (error)" } else { "" })
+                    format!(
+                        "{tool_use_id} -> {text}{}",
+                        if *is_error { " (error)" } else { "" }
+                    )
                 }
                 other => other.kind().to_owned(),
             });
-            format!("{:?}: {}", message.role, blocks.collect::<Vec<_>>().join(" | "))
+            format!(
+                "{:?}: {}",
+                message.role,
+                blocks.collect::<Vec<_>>().join(" | ")
+            )
         });
         (lines.collect::<Vec<_>>().join("\n"), restored)
     }
@@ -248,7 +259,11 @@ mod tests {
     fn calls_and_results_become_turns() {
         let said = vec![
             Block::text("Let me see."),
-            used("1", "text_editor_code_execution", json!({"command": "view", "path": "/skills/forms/SKILL.md"})),
+            used(
+                "1",
+                "text_editor_code_execution",
+                json!({"command": "view", "path": "/skills/forms/SKILL.md"}),
+            ),
             gave("1", "Do."),
             bash("2"),
             bash("3"),
@@ -313,7 +328,10 @@ mod tests {
         let messages = vec![
             Message::user("go"),
             Message::new(Role::Assistant, vec![bash("1")]),
-            Message::new(Role::Assistant, vec![gave("1", "one"), Block::text("Done.")]),
+            Message::new(
+                Role::Assistant,
+                vec![gave("1", "one"), Block::text("Done.")],
+            ),
         ];
         insta::assert_snapshot!(shown(messages).0, @r#"
         User: go
@@ -350,7 +368,10 @@ mod tests {
     #[test]
     fn a_tool_that_was_told_as_a_command_is_found_again() {
         let input = json!({"command": "python3 x", "tool": "forms__fill", "arguments": {"a": 1}});
-        let messages = vec![Message::new(Role::Assistant, vec![used("1", "bash_code_execution", input)])];
+        let messages = vec![Message::new(
+            Role::Assistant,
+            vec![used("1", "bash_code_execution", input)],
+        )];
         let (_, restored) = shown(messages);
         assert_eq!(restored.open[0].name, "forms__fill");
         assert_eq!(restored.open[0].input, json!({"a": 1}));

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use prowess_sandbox::Policy;
+
 /// How runs are made.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -17,6 +19,8 @@ pub struct Settings {
     pub aliases: BTreeMap<String, String>,
     /// When a run is ended before its model ends it.
     pub limits: Limits,
+    /// What code of runs may have.
+    pub policy: Policy,
     /// How long a client may hear nothing while a tool runs.
     pub ping: Duration,
     /// How long the turns are kept that a client's dialect cannot carry.
@@ -35,6 +39,7 @@ impl Default for Settings {
             litellm: false,
             aliases: BTreeMap::new(),
             limits: Limits::default(),
+            policy: Policy::default(),
             ping: Duration::from_secs(10),
             keep_turns: Duration::from_secs(24 * 3600),
             keep_files: None,

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use prowess_engine::{Door, Settings as Runs};
 use prowess_provider::Providers;
 use prowess_skill::Limits;
 use prowess_store::TenantId;
@@ -22,6 +23,10 @@ pub struct Settings {
     pub anthropic: Option<AnthropicAccount>,
     /// The models on offer, and the ways to them; none by default.
     pub providers: Option<Providers>,
+    /// How requests that name skills are run.
+    pub runs: Runs,
+    /// The way to the sandbox; none by default.
+    pub sandbox: Door,
     /// Bytes of a request to a model.
     pub request_bytes: usize,
     /// Bounds on an uploaded skill.
@@ -42,6 +47,8 @@ impl Default for Settings {
             skills_at: SkillsAt::Store,
             anthropic: None,
             providers: None,
+            runs: Runs::default(),
+            sandbox: Door::default(),
             request_bytes: 32 << 20,
             skill_limits: Limits::default(),
             file_bytes: 500_000_000,

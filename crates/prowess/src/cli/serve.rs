@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use prowess_engine::Door;
 use prowess_provider::Providers;
+use prowess_sandbox::{Sandbox, Settings as SandboxSettings};
 use prowess_server::{App, serve};
 use prowess_store::Store;
 use tokio::net::TcpListener;
@@ -79,6 +81,9 @@ async fn run_server(mut config: Config) -> anyhow::Result<()> {
     let signals = Signals::listen().context("cannot listen for signals")?;
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
     announce(&config, &listener)?;
+    // Looking at the host takes longer than starting: requests that run code wait for it.
+    let sandbox = SandboxSettings::new(config.store.data_dir.join("sandbox"));
+    config.server.settings.sandbox = Door::opening(Sandbox::open(sandbox));
     let app = App::new(store.clone(), config.server.settings);
     serve(listener, app, stop, config.server.options).await;
     store.close().await;
