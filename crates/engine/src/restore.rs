@@ -170,9 +170,13 @@ impl Unroller<'_> {
         if let (Some(tool), Some(arguments)) = (text("tool"), input.get("arguments")) {
             return call(tool, arguments.clone());
         }
-        if let (Some("view"), Some(path)) = (text("command"), text("path"))
-            && let Some(arguments) = self.loading(path)
-        {
+        let viewed = match (text("command"), text("path")) {
+            (Some("view"), path) => path,
+            // As Responses clients were told.
+            (Some(command), None) => command.strip_prefix("cat "),
+            _ => None,
+        };
+        if let Some(arguments) = viewed.and_then(|path| self.loading(path)) {
             return call(&self.names.load, arguments);
         }
         match name {
