@@ -32,8 +32,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "prowess-engine",
+        &[
+            "prowess-provider",
+            "prowess-sandbox",
+            "prowess-skill",
+            "prowess-store",
+            "prowess-toolbox",
+            "prowess-wire",
+        ],
+    ),
+    (
         "prowess-server",
         &[
+            "prowess-engine",
             "prowess-provider",
             "prowess-skill",
             "prowess-store",
@@ -43,6 +55,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "prowess",
         &[
+            "prowess-engine",
             "prowess-launcher",
             "prowess-provider",
             "prowess-sandbox",

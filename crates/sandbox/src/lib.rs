@@ -198,6 +198,35 @@ impl Sandbox {
         .await
     }
 
+    /// Shows more skills in a session from its next command on, or others in place of
+    /// those of the same name.
+    ///
+    /// # Errors
+    /// When there is no such session, or a skill's name or files cannot become paths.
+    pub async fn mount(&self, owner: &str, id: &str, skills: Vec<SkillFiles>) -> Result<(), Error> {
+        let mut held = self.inner.sessions.hold(owner, id).await?;
+        let inner = Arc::clone(&self.inner);
+        blocking(move || {
+            for skill in &skills {
+                let folder = skills::materialise(&inner.state, skill)?;
+                let place = format!("/skills/{}", skill.name);
+                held.meta.mounts.retain(|(_, known)| *known != place);
+                held.meta.mounts.push((folder, place));
+            }
+            held.save()
+        })
+        .await
+    }
+
+    /// Until when a session lives if nobody uses it, in seconds since the epoch.
+    ///
+    /// # Errors
+    /// [`Error::NoSession`] when it is not there, or not the owner's.
+    pub async fn expiry(&self, owner: &str, id: &str) -> Result<u64, Error> {
+        let (inner, owner, id) = (Arc::clone(&self.inner), owner.to_owned(), id.to_owned());
+        blocking(move || inner.sessions.expiry(&owner, &id)).await
+    }
+
     /// Runs a command in a session, after those that are before it.
     ///
     /// # Errors

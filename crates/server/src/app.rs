@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Router;
+use prowess_engine::Engine;
 use prowess_store::Store;
 use tokio::sync::Semaphore;
 
@@ -19,6 +20,7 @@ pub struct App(Arc<Shared>);
 
 struct Shared {
     store: Store,
+    engine: Engine,
     settings: Settings,
     upstream: Option<Upstream>,
     uploads: Semaphore,
@@ -31,8 +33,14 @@ impl App {
     /// A server over a store.
     pub fn new(store: Store, settings: Settings) -> App {
         let upstream = settings.anthropic.clone().map(Upstream::new);
+        let engine = Engine::new(
+            store.clone(),
+            settings.runs.clone(),
+            settings.sandbox.clone(),
+        );
         App(Arc::new(Shared {
             store,
+            engine,
             upstream,
             uploads: Semaphore::new(settings.uploads.max(1)),
             archives: Archives::default(),
@@ -50,6 +58,11 @@ impl App {
     /// The store behind it.
     pub fn store(&self) -> &Store {
         &self.0.store
+    }
+
+    /// What runs skills.
+    pub fn engine(&self) -> &Engine {
+        &self.0.engine
     }
 
     pub(crate) fn settings(&self) -> &Settings {

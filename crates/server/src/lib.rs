@@ -45,4 +45,4 @@ mod upstream;
 pub use app::App;
 pub use secret::Secret;
 pub use serve::{ServeOptions, serve};
-pub use settings::{AnthropicAccount, SandboxLevel, Settings, SkillsAt};
+pub use settings::{AnthropicAccount, Settings, SkillsAt};

@@ -1,8 +1,8 @@
 //! What the server must be told before it can answer.
 
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use prowess_engine::{Door, Settings as Runs};
 use prowess_provider::{KeySource, Providers};
 use prowess_skill::Limits;
 use prowess_store::TenantId;
@@ -23,6 +23,10 @@ pub struct Settings {
     pub anthropic: Option<AnthropicAccount>,
     /// The models on offer, and the ways to them; none by default.
     pub providers: Option<Providers>,
+    /// How requests that name skills are run.
+    pub runs: Runs,
+    /// The way to the sandbox; none by default.
+    pub sandbox: Door,
     /// Bytes of a request to a model.
     pub request_bytes: usize,
     /// Bounds on an uploaded skill.
@@ -33,8 +37,6 @@ pub struct Settings {
     pub uploads: usize,
     /// How long a body may stand still.
     pub idle: Duration,
-    /// How strong the sandbox is, for `/healthz`; not told when there is none.
-    pub sandbox: Option<SandboxLevel>,
 }
 
 impl Default for Settings {
@@ -45,29 +47,14 @@ impl Default for Settings {
             skills_at: SkillsAt::Store,
             anthropic: None,
             providers: None,
+            runs: Runs::default(),
+            sandbox: Door::default(),
             request_bytes: 32 << 20,
             skill_limits: Limits::default(),
             file_bytes: 500_000_000,
             uploads: 16,
             idle: Duration::from_secs(60),
-            sandbox: None,
         }
-    }
-}
-
-/// How strong the sandbox is. That is found out by trying, which takes longer than a
-/// server may take to start; until it is said, it is being probed. Clones share it.
-#[derive(Debug, Clone, Default)]
-pub struct SandboxLevel(Arc<OnceLock<String>>);
-
-impl SandboxLevel {
-    /// Says what was found; only the first word counts.
-    pub fn found(&self, level: impl Into<String>) {
-        let _ = self.0.set(level.into());
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        self.0.get().map_or("probing", String::as_str)
     }
 }
 

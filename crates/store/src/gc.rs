@@ -14,6 +14,11 @@ use crate::time::Timestamp;
 const BATCH: i64 = 500;
 /// How long a request key is remembered.
 const REQUESTS: Duration = Duration::from_secs(24 * 3600);
+/// How long it is remembered what an unused session was made with. No sandbox keeps
+/// its files as long.
+const SESSIONS: Duration = Duration::from_secs(60 * 24 * 3600);
+/// How long the record of a run is kept.
+const RUNS: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// What was collected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,6 +44,7 @@ impl Store {
         };
         let sql = Sql::new("DELETE FROM requests WHERE created_at < $1");
         self.db().run(sql.bind(now.before(REQUESTS))).await?;
+        self.forget_runs(now).await?;
         let mut after = String::new();
         loop {
             let batch = self.unreferenced(before, &after).await?;
@@ -54,6 +60,16 @@ impl Store {
             }
         }
         Ok(collected)
+    }
+
+    /// Records, sessions and hidden turns past their time.
+    async fn forget_runs(&self, now: Timestamp) -> Result<()> {
+        let sql = Sql::new("DELETE FROM hidden_turns WHERE expires_at < $1");
+        self.db().run(sql.bind(now)).await?;
+        let sql = Sql::new("DELETE FROM sessions WHERE used_at < $1");
+        self.db().run(sql.bind(now.before(SESSIONS))).await?;
+        let sql = Sql::new("DELETE FROM runs WHERE started_at < $1");
+        self.db().run(sql.bind(now.before(RUNS))).await.map(drop)
     }
 
     async fn drop_expired_files(&self, before: Timestamp) -> Result<u64> {

@@ -42,6 +42,7 @@
 //! | `skills` | skills and versions: upload, get, list, search, default, delete |
 //! | `resolve` | the way from an id to a loaded skill, mostly from memory |
 //! | `files`, `keys`, `tenant` | the other things that stay |
+//! | `runs`, `sessions`, `hidden` | what runs leave behind |
 //! | `gc` | collecting what nobody refers to |
 //! | `page`, `id`, `time`, `words`, `error` | what the others are made of |
 //!
@@ -58,10 +59,13 @@ mod db;
 mod error;
 mod files;
 mod gc;
+mod hidden;
 mod id;
 mod keys;
 mod page;
 mod resolve;
+mod runs;
+mod sessions;
 mod skills;
 mod store;
 mod tenant;
@@ -77,6 +81,8 @@ pub use gc::Collected;
 pub use keys::{KeyRecord, NewKey, Scope, SecretKey};
 pub use page::{Cursor, MAX_LIMIT, Order, Page, PageRequest, Position};
 pub use resolve::ResolvedSkill;
+pub use runs::{NewRun, RunDetail, RunRecord};
+pub use sessions::SessionRecord;
 pub use skills::{
     DeleteSkill, DeleteVersion, DeletedVersion, LastVersion, NewSkill, NewVersion, Outcome, Scan,
     SearchHit, SkillFilter, SkillRecord, SkillSource, Unchanged, Uploaded, VersionDetail,

@@ -27,7 +27,8 @@ pub struct Shelf {
     sources: Vec<Labelled>,
     bounds: Bounds,
     limits: Limits,
-    known: BTreeMap<Origin, Known>,
+    /// By path, or URL.
+    known: BTreeMap<PathBuf, Known>,
     /// What the last look gave, to tell whether the next one gives something else.
     last: Option<Vec<(String, Origin, u64)>>,
 }
@@ -112,7 +113,8 @@ impl Shelf {
         let members = members.collect();
         let changed = self.last.as_ref() != Some(&now);
         self.last = Some(now);
-        self.known = read.into_iter().collect();
+        let by_path = |(origin, known): (Origin, Known)| (origin.path().to_owned(), known);
+        self.known = read.into_iter().map(by_path).collect();
         Refreshed {
             members,
             changed,
@@ -125,7 +127,7 @@ impl Shelf {
     /// What is at a place: as it was read before, unless it has changed since.
     fn look(&self, origin: &Origin) -> Known {
         let fingerprint = fingerprint(origin.path());
-        if let Some(known) = self.known.get(origin)
+        if let Some(known) = self.known.get(origin.path())
             && known.fingerprint == fingerprint
         {
             return known.clone();

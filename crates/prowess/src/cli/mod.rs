@@ -15,6 +15,7 @@ mod logging;
 mod output;
 mod progress;
 mod reference;
+mod runs;
 mod sandbox;
 mod serve;
 mod skill;
@@ -81,6 +82,8 @@ enum Command {
     /// Make, list and end keys for the server
     #[command(subcommand)]
     Keys(keys::Command),
+    /// Show what became of requests that named skills
+    Runs(runs::Args),
     /// Run commands the way a model's code runs
     #[command(subcommand)]
     Sandbox(sandbox::Command),
@@ -148,6 +151,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Call(args) => call::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Keys(command) => keys::run(&command),
+        Command::Runs(args) => runs::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReferenceValidate(args) => reference::validate("prowess", &args.paths),
         Command::ReadProperties(args) => reference::read_properties("prowess", &args.paths),

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
+use prowess_engine::Door;
 use prowess_provider::Providers;
-use prowess_sandbox::{Grade, Sandbox};
-use prowess_server::{App, SandboxLevel, serve};
+use prowess_sandbox::{Sandbox, Settings as SandboxSettings};
+use prowess_server::{App, serve};
 use prowess_store::Store;
 use tokio::net::TcpListener;
 #[cfg(unix)]
@@ -80,30 +81,13 @@ async fn run_server(mut config: Config) -> anyhow::Result<()> {
     let signals = Signals::listen().context("cannot listen for signals")?;
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
     announce(&config, &listener)?;
-    let level = SandboxLevel::default();
-    config.server.settings.sandbox = Some(level.clone());
-    tokio::spawn(probe(config.store.data_dir.join("sandbox"), level));
+    // Looking at the host takes longer than starting: requests that run code wait for it.
+    let sandbox = SandboxSettings::new(config.store.data_dir.join("sandbox"));
+    config.server.settings.sandbox = Door::opening(Sandbox::open(sandbox));
     let app = App::new(store.clone(), config.server.settings);
     serve(listener, app, stop, config.server.options).await;
     store.close().await;
     Ok(())
-}
-
-/// Finds out how strong the sandbox is, beside everything else.
-async fn probe(folder: PathBuf, level: SandboxLevel) {
-    let mut settings = prowess_sandbox::Settings::new(folder);
-    settings.warm = 0;
-    level.found(match Sandbox::probe(&settings).await {
-        Ok(found) => match found.grade {
-            Grade::Strict => "strict",
-            Grade::Reduced { .. } => "reduced",
-            Grade::Refused { .. } => "refused",
-        },
-        Err(error) => {
-            tracing::warn!(%error, "the sandbox cannot be tried");
-            "refused"
-        }
-    });
 }
 
 /// Whose models can be called.

@@ -11,6 +11,7 @@ mod models;
 mod providers;
 mod secret;
 mod server;
+mod skills;
 mod store;
 
 use std::collections::BTreeMap;
@@ -61,6 +62,7 @@ struct Raw {
     blobs: blobs::Raw,
     providers: BTreeMap<String, providers::Raw>,
     models: Vec<models::Raw>,
+    skills: skills::Raw,
 }
 
 /// Every section and its keys.
@@ -70,6 +72,7 @@ const SECTIONS: &[Section] = &[
     Section::one("blobs", blobs::KEYS),
     Section::named("providers", providers::KEYS),
     Section::list("models", models::KEYS),
+    Section::one("skills", skills::KEYS),
 ];
 
 impl Config {
@@ -94,7 +97,11 @@ impl Config {
         let providers = providers::check(raw.providers, folder)?;
         Ok(Config {
             store: store::check(&raw.store, &raw.blobs, data_dir, overrides)?,
-            server: server::check(&raw.server, overrides, &providers)?,
+            server: {
+                let mut server = server::check(&raw.server, overrides, &providers)?;
+                server.settings.runs = skills::check(raw.skills)?;
+                server
+            },
             gateway: Gateway {
                 providers,
                 models: models::check(raw.models),
@@ -244,6 +251,21 @@ mod tests {
         let text = format!("[server]\nmaster_key = \"file:{}\"\n", file.display());
         let key = read(&text).unwrap().server.settings.master_key.unwrap();
         assert!(key.matches("kept-in-a-file-0123456789"));
+    }
+
+    #[test]
+    fn runs_are_configured_and_mistakes_are_told_with_their_place() {
+        let config = read(
+            "[skills]\ndisclosure = \"auto\"\nlitellm = true\naliases = { xlsx = \"skill_1\" }\n\
+             turns = 3\nwall_seconds = 60\ntokens = 1000\nsandbox_seconds = 30\nrecord = \"full\"\n\
+             catalogue_tokens = 500\n",
+        );
+        let runs = config.unwrap().server.settings.runs;
+        assert!(runs.litellm && runs.aliases["xlsx"] == "skill_1");
+        assert_eq!((runs.limits.turns, runs.limits.tokens), (3, 1000));
+        insta::assert_snapshot!(refused("[skills]\ndisclosure = \"all\"\n"), @"skills.disclosure: `all` is not progressive, full or auto");
+        insta::assert_snapshot!(refused("[skills]\naliases = { xlsx = \"xlsx\" }\n"), @"skills.aliases: `xlsx` must stand for the id of a stored skill: skill_…");
+        insta::assert_snapshot!(refused("[skills]\nturns = 0\n"), @"skills.turns: at least one is needed");
     }
 
     #[test]

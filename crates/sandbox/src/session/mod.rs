@@ -178,6 +178,18 @@ impl Sessions {
         })
     }
 
+    /// Until when a session lives if nobody uses it, without waiting for those who do.
+    pub(crate) fn expiry(&self, owner: &str, id: &str) -> Result<u64, Error> {
+        let none = || Error::NoSession { id: id.to_owned() };
+        name::word("session", id).map_err(|_| none())?;
+        let meta = Meta::load(&self.folder.join(id)).ok_or_else(none)?;
+        if meta.owner != owner || meta.expired(now(), self.idle, self.life) {
+            return Err(none());
+        }
+        let idle = meta.used.saturating_add(self.idle.as_secs());
+        Ok(idle.min(meta.created.saturating_add(self.life.as_secs())))
+    }
+
     /// Removes a session and its files.
     pub(crate) fn destroy(&self, held: &Held) -> Result<(), Error> {
         self.locks

@@ -69,7 +69,7 @@ type Queries = (
 );
 
 #[rustfmt::skip]
-fn api((skills, versions, files): Queries, upload: Body) -> [Line; 18] {
+fn api((skills, versions, files): Queries, upload: Body) -> [Line; 20] {
     use Answer::Object;
     const SKILL: &str = "/skills/{skill}";
     const SKILL_CONTENT: &str = "/skills/{skill}/content";
@@ -96,5 +96,7 @@ fn api((skills, versions, files): Queries, upload: Body) -> [Line; 18] {
         ("get",    "/files/{file}/content", "Its content",             &[],      Body::None,           ANY),
         ("get",    "/models",               "List models",             &[],      Body::None,           Object("ModelList")),
         ("get",    "/models/{model}",       "Get a model",             &[],      Body::None,           Object("Model")),
+        ("get",    "/runs",                 "List runs",               query::ANTHROPIC_PAGE, Body::None, Answer::Json),
+        ("get",    "/runs/{run}",           "Get a run",               &[],      Body::None,           Answer::Json),
     ]
 }

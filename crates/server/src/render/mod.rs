@@ -3,7 +3,29 @@
 pub(crate) mod anthropic;
 pub(crate) mod openai;
 
-use prowess_store::Timestamp;
+use prowess_store::{RunRecord, Timestamp};
+use serde_json::{Value, json};
+
+/// A run. No vendor has such a thing, so all dialects are told alike.
+pub(crate) fn run(run: &RunRecord) -> Value {
+    let micros = run.ended_at.as_micros() - run.started_at.as_micros();
+    json!({
+        "id": run.id,
+        "type": "run",
+        "model": run.model,
+        "provider": run.provider,
+        "dialect": run.dialect,
+        "status": run.status,
+        "turns": run.turns,
+        "calls": run.calls,
+        "input_tokens": run.input_tokens,
+        "output_tokens": run.output_tokens,
+        "created_at": rfc3339(run.started_at),
+        "duration_ms": micros / 1000,
+        "container": run.session,
+        "error": run.error,
+    })
+}
 
 /// RFC 3339 in UTC with six digits of a second, as Anthropic writes times.
 fn rfc3339(time: Timestamp) -> String {

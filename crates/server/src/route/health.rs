@@ -12,10 +12,8 @@ use crate::error::ApiError;
 
 /// The process runs, and its sandbox is this strong.
 pub(crate) async fn alive(State(app): State<App>) -> Json<Value> {
-    Json(match &app.settings().sandbox {
-        None => json!({ "status": "ok" }),
-        Some(level) => json!({ "status": "ok", "sandbox": level.as_str() }),
-    })
+    let sandbox = app.settings().sandbox.level();
+    Json(json!({ "status": "ok", "sandbox": sandbox }))
 }
 
 /// Requests can be answered.

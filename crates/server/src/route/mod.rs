@@ -6,6 +6,7 @@ mod files;
 mod gateway;
 mod health;
 mod models;
+mod runs;
 mod skills;
 
 use axum::Router;
@@ -54,6 +55,7 @@ fn api(app: &App) -> Router<App> {
         .merge(files::routes(app))
         .merge(models::routes())
         .merge(gateway::routes())
+        .merge(runs::routes())
 }
 
 async fn nothing_here(method: Method, uri: Uri) -> ApiError {

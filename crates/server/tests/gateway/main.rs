@@ -15,5 +15,6 @@ mod gateway;
 mod leaving;
 mod models;
 mod passing;
+mod runs;
 mod skills;
 mod talking;

@@ -1,8 +1,5 @@
 //! Skills a request names are never lost in silence.
 
-use prowess_skill::{Bundle, Limits, Options, Skill};
-use prowess_store::{NewSkill, TenantId};
-use prowess_testkit::SkillFixture;
 use prowess_testkit::upstream::Answer as Told;
 use prowess_wire::Client;
 use serde_json::{Value, json};
@@ -51,35 +48,6 @@ async fn an_unknown_skill_is_a_404_that_names_it_where_the_upstream_has_none() {
         let answer = gateway.post(path(client), asked.to_string()).await;
         assert_eq!(answer.status, 404, "{client:?} {model}: {}", answer.text());
         assert!(answer.text().contains("skill_nowhere"), "{}", answer.text());
-    }
-    assert!(gateway.upstream.requests().await.is_empty());
-}
-
-/// Stores a skill and gives its id.
-async fn stored(gateway: &Gateway) -> String {
-    let files = SkillFixture::new("pdf-forms").files();
-    let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
-    let skill = Skill::load(bundle, &Options::default()).skill.unwrap();
-    let tenant = TenantId::default_tenant();
-    let store = gateway.app.store();
-    let made = store.create_skill(&tenant, &NewSkill::of(&skill)).await;
-    made.unwrap().skill.id
-}
-
-#[tokio::test]
-async fn a_stored_skill_is_refused_rather_than_left_out() {
-    let gateway = Gateway::start().await;
-    let id = stored(&gateway).await;
-    for client in [Client::Messages, Client::Chat, Client::Responses] {
-        for model in ["ant/m1", "oai/m1", "rsp/m1", "stage/hero"] {
-            for id in [id.clone(), format!("litellm:{id}")] {
-                let asked = with_skill(client, model, &id);
-                let answer = gateway.post(path(client), asked.to_string()).await;
-                assert_eq!(answer.status, 501, "{client:?} {model}: {}", answer.text());
-                assert!(answer.text().contains(&id), "{}", answer.text());
-                assert!(answer.text().contains("skills-not-available"));
-            }
-        }
     }
     assert!(gateway.upstream.requests().await.is_empty());
 }

@@ -20,6 +20,7 @@ mod keys;
 mod object_store;
 mod pages;
 mod resolving;
+mod runs;
 mod searching;
 mod starting;
 mod tenants;

@@ -6,16 +6,28 @@ use crate::neutral::{Content, Map};
 
 const TOOL: &str = "bash_code_execution";
 const RESULT: &str = "bash_code_execution_tool_result";
+const EDITOR: &str = "text_editor_code_execution";
 
 /// The call a `shell_call` item tells.
 pub(super) fn read_call(item: &Map) -> Option<Content> {
     let commands = item.get("action")?.get("commands")?.as_array()?;
     let lines: Vec<&str> = commands.iter().filter_map(Value::as_str).collect();
+    let line = lines.join("\n");
+    let (name, input) = match edit(&line) {
+        Some(input) => (EDITOR, input),
+        None => (TOOL, json!({"command": line})),
+    };
     Some(Content::ServerToolUse {
         id: item.get("call_id")?.as_str()?.to_owned(),
-        name: TOOL.to_owned(),
-        input: json!({"command": lines.join("\n")}),
+        name: name.to_owned(),
+        input,
     })
+}
+
+/// The editor's input that [`command`] told with its name.
+fn edit(line: &str) -> Option<Value> {
+    let json = line.strip_prefix(EDITOR)?.strip_prefix(' ')?;
+    serde_json::from_str::<Map>(json).ok().map(Value::Object)
 }
 
 /// The result a `shell_call_output` item tells.
@@ -51,13 +63,21 @@ pub(super) fn read_output(item: &Map) -> Option<Content> {
     })
 }
 
-/// The command a call of a server tool tells; tools other than bash are told with
-/// their name and arguments.
+/// The command a call of a server tool tells: viewing a file is what a shell calls
+/// `cat`; other calls are told with their name and arguments.
 pub(super) fn command(name: &str, input: &Value) -> String {
-    match input.get("command").and_then(Value::as_str) {
-        Some(command) if name == TOOL => command.to_owned(),
+    let text = |key: &str| input.get(key).and_then(Value::as_str);
+    match (name, text("command"), text("path")) {
+        (TOOL, Some(command), _) => command.to_owned(),
+        (EDITOR, Some("view"), Some(path)) if is_plain(path) => format!("cat {path}"),
         _ => format!("{name} {input}"),
     }
+}
+
+/// Whether a shell takes a path as one word.
+fn is_plain(path: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || "-_./+@%".contains(c);
+    path.chars().all(plain)
 }
 
 /// A `shell_call` item.
@@ -108,13 +128,56 @@ fn output(result: &Value) -> Value {
             "outcome": {"type": "exit", "exit_code": code},
         }),
         (None, Some(code)) => {
-            json!({"stdout": "", "stderr": code, "outcome": {"type": "exit", "exit_code": 1}})
+            let why = text("error_message").unwrap_or(code);
+            json!({"stdout": "", "stderr": why, "outcome": {"type": "exit", "exit_code": 1}})
         }
+        // What a file holds.
+        (None, None) if text("type").is_some_and(|kind| kind.ends_with("view_result")) => json!({
+            "stdout": text("content").unwrap_or_default(),
+            "stderr": "",
+            "outcome": {"type": "exit", "exit_code": 0},
+        }),
         // A result of another tool, told as it stands.
         (None, None) => json!({
             "stdout": result.to_string(),
             "stderr": "",
             "outcome": {"type": "exit", "exit_code": 0},
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_is_told_as_cat_and_an_edit_comes_back_as_one() {
+        let view = json!({"command": "view", "path": "/skills/a/SKILL.md"});
+        assert_eq!(command(EDITOR, &view), "cat /skills/a/SKILL.md");
+        let odd = json!({"command": "view", "path": "/mnt/data/$(x)"});
+        let edit = json!({"command": "create", "path": "/mnt/data/a", "file_text": "x"});
+        for input in [odd, edit] {
+            let line = command(EDITOR, &input);
+            let item = write_call("sh_1", "call_1", &[line], "completed");
+            let read = read_call(item.as_object().unwrap()).unwrap();
+            let Content::ServerToolUse {
+                name, input: back, ..
+            } = read
+            else {
+                panic!("{read:?}");
+            };
+            assert_eq!((name.as_str(), back), (EDITOR, input));
+        }
+    }
+
+    #[test]
+    fn a_viewed_file_is_what_the_command_printed() {
+        let result = json!({"type": "text_editor_code_execution_view_result", "content": "Do."});
+        let item = write_output("sho_1", "call_1", &result);
+        assert_eq!(item["output"][0]["stdout"], "Do.");
+        let error = json!({"type": "text_editor_code_execution_tool_result_error",
+            "error_code": "file_not_found", "error_message": "no such file"});
+        let item = write_output("sho_1", "call_1", &error);
+        assert_eq!(item["output"][0]["stderr"], "no such file");
     }
 }

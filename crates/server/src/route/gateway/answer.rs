@@ -6,9 +6,9 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, stream};
 use prowess_provider::{Answer, ByteStream, CallError, Forwarded, Passed, Reply};
-use prowess_wire::neutral::Request;
+use prowess_wire::neutral::{Request, Response as Whole, StreamEvent};
 use prowess_wire::{Client, Dropped, ReplyContext, StreamWriter, write_response};
 
 use super::failure::Failure;
@@ -102,28 +102,43 @@ fn write(client: Client, request: &Request, reply: Reply, id: &RequestId) -> Res
     tracing::debug!(provider = reply.provider, model = reply.model, "translated");
     let context = ReplyContext::of(request, now());
     let mut response = match reply.answer {
-        Answer::Whole(answer) => {
-            let (body, dropped) = write_response(client, &answer, &context);
-            for Dropped { field, why } in &dropped {
-                tracing::debug!(field, why, "left out of the answer");
-            }
-            Json(body).into_response()
-        }
+        Answer::Whole(answer) => whole(client, &answer, &context),
         Answer::Stream(events) => {
             let writer = StreamWriter::new(client, context);
-            let headers = [
-                (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
-                (CACHE_CONTROL, "no-cache"),
-                (HeaderName::from_static("x-accel-buffering"), "no"),
-            ];
-            let body = Body::from_stream(Written::new(events, writer, id.clone()));
-            (headers, body).into_response()
+            streamed(Written::new(events, writer, id.clone()))
         }
     };
-    if let Some(fields) = named(&reply.dropped) {
+    name_dropped(&mut response, &reply.dropped);
+    response
+}
+
+/// An answer given at once.
+pub(super) fn whole(client: Client, answer: &Whole, context: &ReplyContext) -> Response {
+    let (body, dropped) = write_response(client, answer, context);
+    for Dropped { field, why } in &dropped {
+        tracing::debug!(field, why, "left out of the answer");
+    }
+    Json(body).into_response()
+}
+
+/// An answer that comes piece by piece.
+pub(super) fn streamed<S>(written: Written<S>) -> Response
+where
+    S: Stream<Item = StreamEvent> + Send + Unpin + 'static,
+{
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+        (CACHE_CONTROL, "no-cache"),
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    (headers, Body::from_stream(written)).into_response()
+}
+
+/// Names in a header what could not be said to the model.
+pub(super) fn name_dropped(response: &mut Response, dropped: &[Dropped]) {
+    if let Some(fields) = named(dropped) {
         response.headers_mut().insert(DROPPED, fields);
     }
-    response
 }
 
 /// The fields that could not be said, for a header.
@@ -137,6 +152,6 @@ fn named(dropped: &[Dropped]) -> Option<HeaderValue> {
 }
 
 /// Seconds of the Unix epoch.
-fn now() -> u64 {
+pub(super) fn now() -> u64 {
     u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default()
 }

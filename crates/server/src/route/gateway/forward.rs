@@ -8,8 +8,8 @@ use prowess_provider::{Caller as OnBehalf, Incoming, Route, RouteError, Secret, 
 use prowess_wire::raw::RawObject;
 use prowess_wire::{Client, WireError};
 
-use super::failure::{self, Failure};
-use super::{answer, body, skills};
+use super::failure::Failure;
+use super::{answer, body, run};
 use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::context::RequestId;
@@ -41,8 +41,7 @@ pub(super) async fn forward(
     let id = parts.extensions.get().cloned().unwrap_or_default();
     match call(app, caller, wanted, parts.headers, &body, &id).await {
         Ok(response) => Ok(response),
-        Err(Failure::Server(error)) => Err(error),
-        Err(Failure::Call(error)) => Ok(failure::response(wanted.client, &error, &id)),
+        Err(failure) => failure.response(wanted.client, &id),
     }
 }
 
@@ -60,7 +59,19 @@ async fn call(
         field: "model".to_owned(),
     })?;
     let route = route(app, &model)?;
-    skills::check(app, &caller.tenant, wanted.client, &raw, &route).await?;
+    let (engine, tenant) = (app.engine(), &caller.tenant);
+    if engine
+        .wants(tenant, wanted.client, body, &raw, &route)
+        .await?
+    {
+        let asked = run::Asked {
+            tenant: tenant.clone(),
+            wanted,
+            route,
+            caller: on_behalf(headers),
+        };
+        return run::run(engine, asked, body, id).await;
+    }
     let incoming = Incoming {
         client: wanted.client,
         task: wanted.task,

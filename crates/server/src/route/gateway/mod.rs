@@ -2,8 +2,8 @@
 //!
 //! One file per verb; each only says what its client speaks and wants. All of them
 //! take the same road: [`forward`] reads the request as far as it must to find its
-//! model, [`skills`] sees to it that no skill it names is lost, `prowess-provider`
-//! calls the model, and [`answer`] gives back what came. What the dialects mean is for
+//! model; [`run`] takes what needs a run of the engine's, and for everything else
+//! `prowess-provider` calls the model and [`answer`] gives back what came. What the dialects mean is for
 //! `prowess-wire`; nothing here looks into a message.
 
 mod answer;
@@ -14,7 +14,7 @@ mod failure;
 mod forward;
 mod messages;
 mod responses;
-mod skills;
+mod run;
 mod stream;
 
 use axum::Router;

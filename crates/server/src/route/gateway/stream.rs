@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
-use prowess_provider::{ByteStream, EventStream};
+use prowess_provider::ByteStream;
 use prowess_wire::neutral::{ApiError, StreamEvent};
 use prowess_wire::{Client, Dropped, ReplyContext, StreamWriter};
 
@@ -36,14 +36,14 @@ fn last_event(client: Client, error: ApiError, id: &RequestId) -> Bytes {
 }
 
 /// A neutral answer, written in the client's dialect.
-pub(super) struct Written {
-    events: EventStream,
+pub(super) struct Written<S> {
+    events: S,
     writer: StreamWriter,
     id: RequestId,
 }
 
-impl Written {
-    pub(super) fn new(events: EventStream, writer: StreamWriter, id: RequestId) -> Self {
+impl<S> Written<S> {
+    pub(super) fn new(events: S, writer: StreamWriter, id: RequestId) -> Self {
         Written { events, writer, id }
     }
 
@@ -56,7 +56,7 @@ impl Written {
     }
 }
 
-impl Stream for Written {
+impl<S: Stream<Item = StreamEvent> + Unpin> Stream for Written<S> {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(

@@ -1,0 +1,247 @@
+//! What the system prompt says of the skills: one text, appended after the client's
+//! own, so that what the client caches stays cached.
+//!
+//! The same skills in the same order give the same bytes.
+
+use prowess_skill::disclose::{body, catalogue_entry};
+use prowess_toolbox::Member;
+
+use crate::settings::{Disclosure, Settings};
+
+/// Bytes of a token, about.
+const TOKEN: usize = 4;
+/// Below this a description says nothing, and the bare name says as much.
+const SHORTEST: usize = 64;
+/// Bytes up to which `auto` tells everything.
+const LITTLE: usize = 8 << 10;
+/// Bytes of one SKILL.md that is told whole.
+const WHOLE: usize = 128 << 10;
+
+/// What the tools are called in this run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Told<'a> {
+    /// The tool that loads a skill.
+    pub(crate) load: &'a str,
+    /// Whether code can be run.
+    pub(crate) code: bool,
+}
+
+/// Whether each SKILL.md is told whole.
+pub(crate) fn is_full(members: &[Member], settings: &Settings) -> bool {
+    match settings.disclosure {
+        Disclosure::Progressive => false,
+        Disclosure::Full => true,
+        Disclosure::Auto => {
+            let bytes: usize = members.iter().map(|m| m.skill.body.len()).sum();
+            bytes <= LITTLE
+        }
+    }
+}
+
+/// The text; none when there are no skills a model may use by itself.
+pub(crate) fn text(members: &[Member], settings: &Settings, told: Told<'_>) -> Option<String> {
+    let offered: Vec<&Member> = members
+        .iter()
+        .filter(|member| member.skill.invocation.by_model)
+        .collect();
+    if offered.is_empty() {
+        return None;
+    }
+    Some(match is_full(members, settings) {
+        true => full(&offered, told),
+        false => progressive(&offered, settings.catalogue_tokens * TOKEN, told),
+    })
+}
+
+fn progressive(members: &[&Member], budget: usize, told: Told<'_>) -> String {
+    let load = told.load;
+    let mut text = format!(
+        "You have skills: folders of instructions and files for particular tasks. Before you \
+         begin a task that one of them is for, load it with the tool `{load}` and follow its \
+         instructions.{}\n\nSkills:\n",
+        about_code(told)
+    );
+    text.push_str(&catalogue(members, budget));
+    text
+}
+
+/// As LiteLLM writes it, so that skills tuned there read the same here.
+fn full(members: &[&Member], told: Told<'_>) -> String {
+    let whole = members.iter().map(|member| {
+        let skill = &member.skill;
+        let title = member.title.as_deref().unwrap_or(&skill.name);
+        format!("## Skill: {title}\n\n{}", body(skill, WHOLE).text.trim())
+    });
+    let whole: Vec<String> = whole.collect();
+    format!(
+        "# Available Skills{}\n\n{}",
+        match about_code(told) {
+            "" => String::new(),
+            about => format!("\n\n{}", about.trim_start()),
+        },
+        whole.join("\n\n---\n\n")
+    )
+}
+
+fn about_code(told: Told<'_>) -> &'static str {
+    match told.code {
+        true => {
+            " Their files lie read-only at /skills/NAME. Code you run works in /mnt/data; files \
+             left there are given to the user."
+        }
+        false => "",
+    }
+}
+
+/// A line per skill, in order, within the budget: descriptions are shortened alike
+/// (short ones stay whole), then only names are told, and those that do not even fit
+/// so are counted.
+fn catalogue(members: &[&Member], budget: usize) -> String {
+    let whole: Vec<String> = members
+        .iter()
+        .map(|member| catalogue_entry(&member.skill, usize::MAX))
+        .collect();
+    let lengths = whole.iter().map(|line| line.len() + 1).collect();
+    match fair_share(lengths, budget) {
+        None => whole.join("\n"),
+        Some(share) if share > SHORTEST => {
+            let cut = |member: &&Member| catalogue_entry(&member.skill, share - 1);
+            members.iter().map(cut).collect::<Vec<_>>().join("\n")
+        }
+        Some(_) => names(members, budget),
+    }
+}
+
+/// The length to which lines must be cut so that all of them fit; none when they fit
+/// as they are.
+fn fair_share(mut lengths: Vec<usize>, budget: usize) -> Option<usize> {
+    if lengths.iter().sum::<usize>() <= budget {
+        return None;
+    }
+    lengths.sort_unstable();
+    let mut left = budget;
+    for (done, length) in lengths.iter().enumerate() {
+        let share = left / (lengths.len() - done);
+        if *length > share {
+            return Some(share);
+        }
+        left -= length;
+    }
+    None
+}
+
+fn names(members: &[&Member], budget: usize) -> String {
+    let mut lines = Vec::new();
+    let mut left = budget;
+    for (at, member) in members.iter().enumerate() {
+        let line = format!("- {}", member.skill.name);
+        if line.len() >= left {
+            let more = members.len() - at;
+            lines.push(format!("({more} more: find them with `search_skills`)"));
+            break;
+        }
+        left -= line.len() + 1;
+        lines.push(line);
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_skill::{Options, Skill};
+
+    use super::*;
+
+    const TOLD: Told<'_> = Told {
+        load: "load_skill",
+        code: true,
+    };
+
+    fn member(name: &str, description: &str) -> Member {
+        let text = format!("---\nname: {name}\ndescription: {description}\n---\nDo {name}.\n");
+        let loaded = Skill::from_text(&text, &Options::default());
+        Member::from(loaded.skill.unwrap())
+    }
+
+    #[test]
+    fn names_and_descriptions_are_told_in_the_order_of_the_request() {
+        let members = [
+            member("zebra", "Draws zebras."),
+            member("ant", "Counts ants."),
+        ];
+        let told = text(&members, &Settings::default(), TOLD).unwrap();
+        insta::assert_snapshot!(told, @r"
+        You have skills: folders of instructions and files for particular tasks. Before you begin a task that one of them is for, load it with the tool `load_skill` and follow its instructions. Their files lie read-only at /skills/NAME. Code you run works in /mnt/data; files left there are given to the user.
+
+        Skills:
+        - zebra: Draws zebras.
+        - ant: Counts ants.
+        ");
+        assert_eq!(text(&members, &Settings::default(), TOLD), Some(told));
+    }
+
+    #[test]
+    fn full_disclosure_tells_instructions_as_litellm_does() {
+        let members = [
+            member("zebra", "Draws zebras."),
+            member("ant", "Counts ants."),
+        ];
+        let settings = Settings {
+            disclosure: Disclosure::Full,
+            ..Settings::default()
+        };
+        let told = Told {
+            code: false,
+            ..TOLD
+        };
+        insta::assert_snapshot!(text(&members, &settings, told).unwrap(), @r"
+        # Available Skills
+
+        ## Skill: zebra
+
+        Do zebra.
+
+        ---
+
+        ## Skill: ant
+
+        Do ant.
+        ");
+        let auto = Settings {
+            disclosure: Disclosure::Auto,
+            ..Settings::default()
+        };
+        assert!(is_full(&members, &auto));
+    }
+
+    #[test]
+    fn a_catalogue_of_five_hundred_stays_in_its_budget() {
+        let long = "About many things, at length. ".repeat(20);
+        let members: Vec<Member> = (0..500)
+            .map(|n| match n {
+                7 => member("short", "Brief."),
+                n => member(&format!("skill-{n}"), &long),
+            })
+            .collect();
+        let all: Vec<&Member> = members.iter().collect();
+        for budget in [1_000, 16_000, 60_000] {
+            let told = catalogue(&all, budget);
+            assert!(told.len() <= budget + 60, "{} of {budget}", told.len());
+        }
+        let cut = catalogue(&all, 60_000);
+        assert_eq!(cut.lines().count(), 500, "every skill is named");
+        assert!(cut.contains("- short: Brief.\n"), "short ones stay whole");
+        let names = catalogue(&all, 16_000);
+        assert!(names.contains("- skill-499"), "names alone fit");
+        let some = catalogue(&all, 1_000);
+        assert!(
+            some.ends_with("more: find them with `search_skills`)"),
+            "{some}"
+        );
+    }
+
+    #[test]
+    fn skills_only_people_may_start_are_not_told() {
+        assert_eq!(text(&[], &Settings::default(), TOLD), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! The way to the sandbox, which may still be opening when the server is ready.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use prowess_sandbox::{Error as SandboxError, Grade, Sandbox};
+
+use crate::error::RunError;
+
+/// The way to the sandbox. Clones lead to the same one.
+#[derive(Clone)]
+pub struct Door {
+    off: bool,
+    opened: Shared<BoxFuture<'static, Result<Sandbox, Arc<str>>>>,
+}
+
+impl Door {
+    /// There is none, and why.
+    #[must_use]
+    pub fn off(why: &str) -> Self {
+        let why: Arc<str> = why.into();
+        Door {
+            off: true,
+            opened: std::future::ready(Err(why)).boxed().shared(),
+        }
+    }
+
+    /// It is open.
+    #[must_use]
+    pub fn ready(sandbox: Sandbox) -> Self {
+        Door {
+            off: false,
+            opened: std::future::ready(Ok(sandbox)).boxed().shared(),
+        }
+    }
+
+    /// It opens in the background, from now on.
+    ///
+    /// Must be called within a runtime.
+    pub fn opening(
+        opening: impl Future<Output = Result<Sandbox, SandboxError>> + Send + 'static,
+    ) -> Self {
+        let told = async { opening.await.map_err(|error| Arc::from(error.to_string())) };
+        let opened = told.boxed().shared();
+        // Whether or not anyone comes to the door.
+        tokio::spawn(opened.clone());
+        Door {
+            off: false,
+            opened,
+        }
+    }
+
+    /// Whether there is none and never will be.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.off
+    }
+
+    /// How strong the sandbox is, in a word.
+    #[must_use]
+    pub fn level(&self) -> &'static str {
+        match self.opened.peek() {
+            None => "probing",
+            Some(Err(_)) if self.off => "off",
+            Some(Err(_)) => "refused",
+            Some(Ok(sandbox)) => match sandbox.level().grade {
+                Grade::Strict => "strict",
+                Grade::Reduced { .. } => "reduced",
+                Grade::Refused { .. } => "refused",
+            },
+        }
+    }
+
+    /// The sandbox, once it is open.
+    ///
+    /// # Errors
+    /// [`RunError::NoSandbox`] when there is none.
+    pub async fn sandbox(&self) -> Result<Sandbox, RunError> {
+        let opened = self.opened.clone().await;
+        opened.map_err(|why| RunError::NoSandbox {
+            why: why.to_string(),
+        })
+    }
+}
+
+impl Default for Door {
+    fn default() -> Self {
+        Door::off("no sandbox is set up")
+    }
+}
+
+impl std::fmt::Debug for Door {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Door").field("off", &self.off).finish()
+    }
+}

@@ -1,0 +1,142 @@
+//! The engine: what all runs share, and the two doors to it.
+
+use std::sync::Arc;
+
+use prowess_provider::{Caller, Route};
+use prowess_store::{Store, TenantId};
+use prowess_wire::Client;
+use prowess_wire::neutral::Request;
+use prowess_wire::raw::RawObject;
+use tokio::sync::mpsc;
+
+use crate::door::Door;
+use crate::error::RunError;
+use crate::ids;
+use crate::naming::{Named, Naming};
+use crate::prepare::prepare;
+use crate::record::Recorder;
+use crate::resolve::{Resolver, has_own};
+use crate::run::{AHEAD, Run};
+use crate::settings::Settings;
+
+/// What all runs share. Cheap to clone; clones share everything.
+#[derive(Debug, Clone)]
+pub struct Engine(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    store: Store,
+    settings: Settings,
+    door: Door,
+    recorder: Recorder,
+}
+
+/// A request to be run.
+#[derive(Debug)]
+pub struct RunRequest {
+    /// On whose behalf: whose skills, files and sessions.
+    pub tenant: TenantId,
+    /// What the client speaks.
+    pub client: Client,
+    /// What it asks.
+    pub request: Request,
+    /// The models to ask.
+    pub route: Route,
+    /// What the provider is told of the caller.
+    pub caller: Caller,
+}
+
+impl Engine {
+    /// An engine over a store and a sandbox.
+    #[must_use]
+    pub fn new(store: Store, settings: Settings, door: Door) -> Self {
+        Engine(Arc::new(Shared {
+            recorder: Recorder::new(store.clone()),
+            store,
+            settings,
+            door,
+        }))
+    }
+
+    /// Whether a request needs a run: it names skills of ours, offers code execution
+    /// that its model does not have, goes on with a container of ours, or holds what an
+    /// earlier run told. Everything else can pass as it came.
+    ///
+    /// # Errors
+    /// When what it says of skills cannot be understood.
+    pub async fn wants(
+        &self,
+        tenant: &TenantId,
+        client: Client,
+        body: &[u8],
+        raw: &RawObject<'_>,
+        route: &Route,
+    ) -> Result<bool, RunError> {
+        let naming = Naming::peek(client, raw)?;
+        if ids::mentions_ours(body) {
+            return Ok(true);
+        }
+        let Some(naming) = naming else {
+            return Ok(false);
+        };
+        if !has_own(route, client) {
+            let code = naming.code && !self.door().is_off();
+            return Ok(code || !naming.skills.is_empty() || naming.container.is_some());
+        }
+        if let Some(container) = &naming.container {
+            let id = ids::session(container);
+            if self.store().session(tenant, &id).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        let resolver = Resolver {
+            store: self.store(),
+            tenant,
+            aliases: &self.settings().aliases,
+            model: route.name(),
+            native: true,
+            pins: &[],
+        };
+        for skill in &naming.skills {
+            if let Named::Id { id, .. } = skill
+                && resolver.is_ours(id).await?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Starts a run: skills are resolved and disclosed, and what is wrong with the
+    /// request is found, before this returns. The model is called when the run is polled.
+    ///
+    /// # Errors
+    /// When the request cannot be run.
+    pub async fn start(&self, asked: RunRequest) -> Result<Run, RunError> {
+        let (out, events) = mpsc::channel(AHEAD);
+        let work = prepare(self, asked, out).await?;
+        let id = work.log.id.clone();
+        tracing::debug!(run = id, tools = work.toolbox.tools().len(), "a run begins");
+        Ok(Run::new(id, work.run(), events))
+    }
+
+    /// What the operator decided.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.0.settings
+    }
+
+    /// The way to the sandbox.
+    #[must_use]
+    pub fn door(&self) -> &Door {
+        &self.0.door
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.0.recorder
+    }
+}

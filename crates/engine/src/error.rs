@@ -1,0 +1,195 @@
+//! Why a run did not begin, or did not end well.
+
+use std::time::Duration;
+
+use prowess_provider::CallError;
+use prowess_skill::BundleError;
+use prowess_store::Error as StoreError;
+use prowess_toolbox::ToolboxError;
+use prowess_wire::neutral::{ApiError, ErrorKind};
+
+/// Why a run did not begin, or did not end well.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// What the request says of skills or containers cannot be read.
+    #[error("{field}: {why}")]
+    Naming {
+        /// The field at fault.
+        field: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// More skills than a request may name.
+    #[error("a request may name {most} skills; it names {named}")]
+    TooManySkills {
+        /// How many it names.
+        named: usize,
+        /// How many it may.
+        most: usize,
+    },
+    /// A skill that is nowhere.
+    #[error(
+        "skill `{id}` not found: it is not stored here, and the provider of model `{model}` \
+         has no skills of its own; upload it, or name it in `[skills] aliases`"
+    )]
+    UnknownSkill {
+        /// As the request names it.
+        id: String,
+        /// The model of the request.
+        model: String,
+    },
+    /// A version that the skill does not have.
+    #[error("{error}")]
+    UnknownVersion {
+        /// The skill.
+        id: String,
+        /// What the store says.
+        error: StoreError,
+    },
+    /// A skill in the request itself that cannot be used.
+    #[error("the skill `{name}` in the request cannot be used: {why}")]
+    Inline {
+        /// As the request names it.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A container that is not there, or no longer.
+    #[error(
+        "container `{id}` not found: it never was, has expired, or belongs to someone else; \
+         leave its id out of the request to begin a new one"
+    )]
+    NoContainer {
+        /// As the request names it.
+        id: String,
+    },
+    /// A file that is to be put into the container and is not there.
+    #[error("file `{id}` not found; upload it before it is put into a container")]
+    NoFile {
+        /// Its id.
+        id: String,
+    },
+    /// Code may not reach the network here.
+    #[error(
+        "{field}: code that runs here reaches no network; leave it out, or set \
+         {{\"type\": \"disabled\"}}"
+    )]
+    Network {
+        /// The field that asks for it.
+        field: String,
+    },
+    /// Code is to be run, and there is nowhere to.
+    #[error(
+        "code execution is not available on this server: {why}; leave the code execution tool \
+         out of the request, or see `prowess doctor`"
+    )]
+    NoSandbox {
+        /// Why not.
+        why: String,
+    },
+    /// The skills cannot be offered together.
+    #[error(transparent)]
+    Toolbox(#[from] ToolboxError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The model gave no answer.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// The model's answer broke off.
+    #[error("{}", .0.message)]
+    Broken(Box<ApiError>),
+}
+
+impl RunError {
+    /// Stable identifier of the reason.
+    #[must_use]
+    pub fn code(&self) -> &str {
+        match self {
+            RunError::Naming { .. } => "skills-invalid",
+            RunError::TooManySkills { .. } => "skills-too-many",
+            RunError::UnknownSkill { .. } => "skill-not-found",
+            RunError::UnknownVersion { error, .. } => error.code(),
+            RunError::Inline { .. } => "skill-inline-invalid",
+            RunError::NoContainer { .. } => "container-not-found",
+            RunError::NoFile { .. } => "file-not-found",
+            RunError::Network { .. } => "network-not-allowed",
+            RunError::NoSandbox { .. } => "sandbox-unavailable",
+            RunError::Toolbox(error) => error.code(),
+            RunError::Store(error) => error.code(),
+            RunError::Call(error) => error.code(),
+            RunError::Broken(error) => error.code.as_deref().unwrap_or("upstream-error"),
+        }
+    }
+
+    /// The error as a client is told of it.
+    #[must_use]
+    pub fn to_api_error(&self) -> ApiError {
+        let (kind, status) = match self {
+            RunError::Call(error) => return error.to_api_error(),
+            RunError::Broken(error) => return (**error).clone(),
+            RunError::Naming { .. }
+            | RunError::TooManySkills { .. }
+            | RunError::Inline { .. }
+            | RunError::Network { .. }
+            | RunError::Toolbox(ToolboxError::SameName { .. }) => (ErrorKind::InvalidRequest, 400),
+            RunError::UnknownVersion {
+                error: StoreError::Selector { .. },
+                ..
+            } => (ErrorKind::InvalidRequest, 400),
+            RunError::UnknownSkill { .. }
+            | RunError::UnknownVersion { .. }
+            | RunError::NoContainer { .. }
+            | RunError::NoFile { .. } => (ErrorKind::NotFound, 404),
+            RunError::NoSandbox { .. } => (ErrorKind::Api, 503),
+            RunError::Toolbox(_) => (ErrorKind::Overloaded, 503),
+            RunError::Store(error) if error.is_transient() => (ErrorKind::Api, 503),
+            RunError::Store(_) => (ErrorKind::Api, 500),
+        };
+        let message = match self {
+            // What exactly failed is for the log.
+            RunError::Store(error) => {
+                tracing::error!(code = error.code(), %error, "a run failed");
+                "the server failed; its log says why, under this request's id".to_owned()
+            }
+            other => other.to_string(),
+        };
+        ApiError {
+            status,
+            code: Some(self.code().to_owned()),
+            param: self.field().map(str::to_owned),
+            ..ApiError::new(kind, message)
+        }
+    }
+
+    /// When it is worth trying again, if anyone knows.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            RunError::Call(error) => error.retry_after(),
+            _ => None,
+        }
+    }
+
+    fn field(&self) -> Option<&str> {
+        match self {
+            RunError::Naming { field, .. } | RunError::Network { field } => Some(field),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn naming(field: impl Into<String>, why: impl Into<String>) -> Self {
+        RunError::Naming {
+            field: field.into(),
+            why: why.into(),
+        }
+    }
+
+    pub(crate) fn bundle(name: &str, error: &BundleError) -> Self {
+        RunError::Inline {
+            name: name.to_owned(),
+            why: error.to_string(),
+        }
+    }
+}

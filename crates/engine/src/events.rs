@@ -1,0 +1,81 @@
+//! What a run tells while it goes on.
+
+use prowess_wire::Dropped;
+use prowess_wire::neutral::{Map, StreamEvent};
+use serde_json::Value;
+
+use crate::budget::Limit;
+use crate::error::RunError;
+
+/// One thing a run tells.
+#[derive(Debug)]
+pub enum RunEvent {
+    /// A piece of the one answer: one start, dense indexes, one end.
+    Answer(StreamEvent),
+    /// What happens behind it, for those who watch.
+    Step(Step),
+    /// Fields for the top of an answer that is given whole.
+    Extra(Map),
+    /// The run has failed; last.
+    Failed(RunError),
+}
+
+/// What happens behind an answer.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// A model has begun to answer.
+    Turn {
+        /// Which turn of the run it is, from 1.
+        number: u32,
+        /// The provider that answers.
+        provider: String,
+        /// The model that answers, as the provider calls it.
+        model: String,
+        /// What of the request could not be said to it.
+        dropped: Vec<Dropped>,
+    },
+    /// A tool of ours was called and begins.
+    ToolStarted {
+        /// The call's id.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// Its arguments.
+        input: Value,
+    },
+    /// It has ended.
+    ToolEnded {
+        /// The call's id.
+        id: String,
+        /// The tool's name.
+        name: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// What the model is shown.
+        shown: String,
+        /// How long it took, in milliseconds.
+        millis: u64,
+    },
+    /// A skill was loaded.
+    SkillLoaded {
+        /// Its name.
+        name: String,
+    },
+    /// A file was made, and is kept.
+    FileMade(Made),
+    /// A limit ends the run.
+    LimitMet(Limit),
+}
+
+/// A file that a run made.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Made {
+    /// `file_…`.
+    pub file_id: String,
+    /// Its path below `/mnt/data`.
+    pub filename: String,
+    /// Its type.
+    pub mime_type: String,
+    /// Its bytes.
+    pub size_bytes: u64,
+}

@@ -1,0 +1,76 @@
+//! Turns that Chat Completions cannot carry. A client that is to call a tool of its own
+//! sees only that call; the turns that led there are kept under its id, and put back
+//! when the client answers.
+
+use std::time::Duration;
+
+use prowess_store::{Store, TenantId};
+use prowess_wire::neutral::{Content, Message, Role, read_kept, write_kept};
+
+use crate::error::RunError;
+use crate::ids;
+
+/// Keeps the turns of a run under the calls that its client is to answer.
+pub(crate) async fn keep(
+    store: &Store,
+    tenant: &TenantId,
+    calls: &[String],
+    turns: &[Message],
+    time: Duration,
+) -> Result<(), RunError> {
+    let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+    let text = write_kept(turns).to_string();
+    Ok(store.keep_turns(tenant, &calls, &text, time).await?)
+}
+
+/// Puts back what was kept. Turns whose time is over stay as the client tells them.
+pub(crate) async fn put_back(
+    store: &Store,
+    tenant: &TenantId,
+    messages: Vec<Message>,
+) -> Result<Vec<Message>, RunError> {
+    let mut out: Vec<Message> = Vec::with_capacity(messages.len());
+    // Whether the last message is of our results alone, and the client's follow.
+    let mut open = false;
+    for mut message in messages {
+        if let Some(turns) = kept(store, tenant, &message).await? {
+            open = turns.last().is_some_and(|turn| turn.role == Role::User);
+            out.extend(turns);
+            continue;
+        }
+        match out.last_mut() {
+            Some(ours) if open && message.role == Role::User => {
+                ours.content.append(&mut message.content);
+            }
+            _ => out.push(message),
+        }
+        open = false;
+    }
+    Ok(out)
+}
+
+async fn kept(
+    store: &Store,
+    tenant: &TenantId,
+    message: &Message,
+) -> Result<Option<Vec<Message>>, RunError> {
+    let mut calls = message
+        .content
+        .iter()
+        .filter_map(|block| match &block.content {
+            Content::ToolUse { id, .. } if ids::is_chat_call(id) => Some(id),
+            _ => None,
+        });
+    let Some(call) = calls.next() else {
+        return Ok(None);
+    };
+    let Some(text) = store.kept_turns(tenant, call).await? else {
+        tracing::debug!(call, "the turns before this call are gone");
+        return Ok(None);
+    };
+    let turns = serde_json::from_str(&text).ok().map(read_kept);
+    match turns {
+        Some(Ok(turns)) => Ok(Some(turns)),
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,33 @@
+//! LiteLLM's own field of an answer: the files of a run, in the answer itself.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use prowess_toolbox::Workspace;
+use prowess_wire::neutral::Map;
+use serde_json::{Value, json};
+
+use crate::events::Made;
+
+/// Bytes of all files in one answer; those that do not fit are named without content.
+const MOST: u64 = 32 << 20;
+
+/// `_litellm_generated_files`.
+pub(crate) async fn generated_files(workspace: Option<&Workspace>, made: &[Made]) -> Map {
+    let mut files: Vec<Value> = Vec::new();
+    let mut left = MOST;
+    for file in made {
+        let content = match workspace {
+            Some(workspace) if file.size_bytes <= left => workspace.get(&file.filename).await.ok(),
+            _ => None,
+        };
+        left = left.saturating_sub(content.as_ref().map_or(0, |bytes| bytes.len() as u64));
+        files.push(json!({
+            "name": file.filename,
+            "mime_type": file.mime_type,
+            "content_base64": content.map(|bytes| STANDARD.encode(bytes)),
+            "size": file.size_bytes,
+            "file_id": file.file_id,
+        }));
+    }
+    Map::from_iter([("_litellm_generated_files".to_owned(), files.into())])
+}

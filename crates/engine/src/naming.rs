@@ -1,0 +1,314 @@
+//! What a request says of skills, containers and code execution, in each dialect.
+//!
+//! Messages and Chat name skills in `container`; Responses names them in the
+//! environment of its `shell` tool. Nothing is looked up here.
+
+use prowess_wire::Client;
+use prowess_wire::neutral::{Map, Request, Tool, ToolKind};
+use prowess_wire::raw::RawObject;
+use serde_json::Value;
+
+use crate::error::RunError;
+
+/// More are refused before any is looked up.
+const MOST: usize = 20;
+
+/// What a request says of skills, containers and code execution.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Naming {
+    /// The container it wants to go on with.
+    pub(crate) container: Option<String>,
+    /// The skills, in its order.
+    pub(crate) skills: Vec<Named>,
+    /// Files to be put into the container.
+    pub(crate) files: Vec<String>,
+    /// Whether it offers the model code execution by the server.
+    pub(crate) code: bool,
+}
+
+/// A skill as a request names it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Named {
+    /// By its id.
+    Id {
+        /// As it stood, for those who know the id better.
+        written: Value,
+        /// The word for where it is from.
+        kind: String,
+        id: String,
+        version: Option<String>,
+    },
+    /// It is in the request itself: a zip, base64.
+    Inline { name: String, data: String },
+}
+
+impl Naming {
+    /// What a request says that was read whole.
+    pub(crate) fn of(client: Client, request: &Request) -> Result<Self, RunError> {
+        let mut naming = Naming::default();
+        if client != Client::Responses {
+            naming.read_container(request.container.as_ref())?;
+        }
+        for (i, tool) in request.tools.iter().enumerate() {
+            if let ToolKind::Server { kind } = &tool.kind {
+                naming.read_tool(client, kind, &tool.rest, i)?;
+            }
+        }
+        naming.bounded()
+    }
+
+    /// The same of a body of which only the outer fields are known. `None` when it says
+    /// nothing, which most bodies are seen to do without being parsed.
+    pub(crate) fn peek(client: Client, raw: &RawObject<'_>) -> Result<Option<Self>, RunError> {
+        let parsed = |key| serde_json::from_str::<Value>(raw.get(key).unwrap_or("null")).ok();
+        let mut naming = Naming::default();
+        if client != Client::Responses && raw.peek().container {
+            naming.read_container(parsed("container").as_ref())?;
+        }
+        let mark = match client {
+            Client::Messages => "code_execution",
+            Client::Responses => "\"shell\"",
+            Client::Chat => return naming.bounded().map(Naming::said),
+        };
+        if raw.get("tools").is_some_and(|tools| tools.contains(mark)) {
+            let tools = parsed("tools").unwrap_or_default();
+            for (i, tool) in tools.as_array().into_iter().flatten().enumerate() {
+                let kind = tool.get("type").and_then(Value::as_str).unwrap_or_default();
+                if let Some(tool) = tool.as_object() {
+                    naming.read_tool(client, kind, tool, i)?;
+                }
+            }
+        }
+        naming.bounded().map(Naming::said)
+    }
+
+    fn said(self) -> Option<Self> {
+        (self != Naming::default()).then_some(self)
+    }
+
+    fn bounded(self) -> Result<Self, RunError> {
+        match self.skills.len() {
+            named if named > MOST => Err(RunError::TooManySkills { named, most: MOST }),
+            _ => Ok(self),
+        }
+    }
+
+    fn read_container(&mut self, container: Option<&Value>) -> Result<(), RunError> {
+        match container {
+            None | Some(Value::Null) => Ok(()),
+            Some(Value::String(id)) => {
+                self.container = Some(id.clone());
+                Ok(())
+            }
+            Some(Value::Object(map)) => {
+                self.container = optional(map, "id", "container.id")?;
+                self.read_skills(map, "container.skills")
+            }
+            Some(_) => Err(RunError::naming(
+                "container",
+                "must be an id, or an object with `id` and `skills`",
+            )),
+        }
+    }
+
+    fn read_tool(
+        &mut self,
+        client: Client,
+        kind: &str,
+        fields: &Map,
+        at: usize,
+    ) -> Result<(), RunError> {
+        if is_code_execution(client, kind) {
+            self.code = true;
+        }
+        match (client, kind, fields.get("environment")) {
+            (Client::Responses, "shell", Some(Value::Object(environment))) => {
+                self.read_environment(environment, &format!("tools[{at}].environment"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read_environment(&mut self, environment: &Map, path: &str) -> Result<(), RunError> {
+        match environment.get("type").and_then(Value::as_str) {
+            Some("container_auto") => {}
+            Some("container_reference") => {
+                self.code = true;
+                let field = format!("{path}.container_id");
+                self.container = optional(environment, "container_id", &field)?;
+                return match self.container {
+                    Some(_) => Ok(()),
+                    None => Err(RunError::naming(field, "a container_reference needs it")),
+                };
+            }
+            // The client runs the commands of a local shell itself.
+            _ => return Ok(()),
+        }
+        self.code = true;
+        let policy = environment.get("network_policy");
+        let policy = policy.and_then(|policy| policy.get("type")?.as_str());
+        if policy.is_some_and(|kind| kind != "disabled") {
+            let field = format!("{path}.network_policy");
+            return Err(RunError::Network { field });
+        }
+        let files = environment.get("file_ids").and_then(Value::as_array);
+        let files = files.into_iter().flatten().filter_map(Value::as_str);
+        self.files.extend(files.map(str::to_owned));
+        self.read_skills(environment, &format!("{path}.skills"))
+    }
+
+    fn read_skills(&mut self, holder: &Map, path: &str) -> Result<(), RunError> {
+        let skills = match holder.get("skills") {
+            None | Some(Value::Null) => return Ok(()),
+            Some(Value::Array(skills)) => skills,
+            Some(_) => return Err(RunError::naming(path, "must be a list of skills")),
+        };
+        for (i, skill) in skills.iter().enumerate() {
+            self.skills.push(named(skill, &format!("{path}[{i}]"))?);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a tool of the request is the server's code execution, which we may give.
+pub(crate) fn is_code_execution(client: Client, kind: &str) -> bool {
+    client == Client::Messages && kind.starts_with("code_execution")
+}
+
+/// Whether a tool of the request is one that a run of ours stands in for.
+pub(crate) fn is_ours(client: Client, tool: &Tool) -> bool {
+    let ToolKind::Server { kind } = &tool.kind else {
+        return false;
+    };
+    let environment = || tool.rest.get("environment")?.get("type")?.as_str();
+    is_code_execution(client, kind)
+        || client == Client::Responses
+            && kind == "shell"
+            && matches!(
+                environment(),
+                Some("container_auto" | "container_reference")
+            )
+}
+
+fn named(skill: &Value, path: &str) -> Result<Named, RunError> {
+    let Some(map) = skill.as_object() else {
+        return Err(RunError::naming(
+            path,
+            "must be an object that names a skill",
+        ));
+    };
+    let text = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
+    let kind = text("type").unwrap_or_else(|| "custom".to_owned());
+    if kind == "inline" {
+        let data = map
+            .get("source")
+            .and_then(|source| source.get("data")?.as_str());
+        let data = data.ok_or_else(|| {
+            RunError::naming(format!("{path}.source.data"), "must hold the zip, base64")
+        })?;
+        return Ok(Named::Inline {
+            name: text("name").unwrap_or_default(),
+            data: data.to_owned(),
+        });
+    }
+    let id = text("skill_id").filter(|id| !id.is_empty());
+    let id = id
+        .ok_or_else(|| RunError::naming(format!("{path}.skill_id"), "must be the id of a skill"))?;
+    let version = match map.get("version") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(version)) => Some(version.clone()),
+        Some(Value::Number(version)) => Some(version.to_string()),
+        Some(_) => {
+            let field = format!("{path}.version");
+            return Err(RunError::naming(field, "must be a version or `latest`"));
+        }
+    };
+    Ok(Named::Id {
+        written: skill.clone(),
+        kind,
+        id,
+        version,
+    })
+}
+
+fn optional(map: &Map, key: &str, path: &str) -> Result<Option<String>, RunError> {
+    match map.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(RunError::naming(path, "must be a string")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn peek(client: Client, body: &str) -> Result<Option<Naming>, String> {
+        let raw = RawObject::parse(body.as_bytes()).unwrap();
+        let peeked = Naming::peek(client, &raw).map_err(|error| error.to_string());
+        let whole = prowess_wire::read_request(client, body.as_bytes()).unwrap();
+        let read = Naming::of(client, &whole).map_err(|error| error.to_string());
+        let read = read.map(Naming::said);
+        assert_eq!(peeked, read, "both ways of reading agree");
+        peeked
+    }
+
+    #[test]
+    fn messages_and_chat_name_skills_in_their_container() {
+        let body = r#"{"model":"m","max_tokens":1,"messages":[],"container":{"id":"container_1",
+            "skills":[{"type":"custom","skill_id":"skill_1","version":2}]}}"#;
+        for client in [Client::Messages, Client::Chat] {
+            let naming = peek(client, body).unwrap().unwrap();
+            assert_eq!(naming.container.as_deref(), Some("container_1"));
+            let [Named::Id { id, version, .. }] = naming.skills.as_slice() else {
+                panic!("{naming:?}");
+            };
+            assert_eq!((id.as_str(), version.as_deref()), ("skill_1", Some("2")));
+        }
+    }
+
+    #[test]
+    fn responses_names_skills_in_the_environment_of_its_shell() {
+        let body = r#"{"model":"m","input":"x","tools":[{"type":"shell","environment":
+            {"type":"container_auto","file_ids":["file_1"],"skills":[
+                {"type":"skill_reference","skill_id":"skill_1"},
+                {"type":"inline","name":"n","source":{"data":"UEs="}}]}}]}"#;
+        let naming = peek(Client::Responses, body).unwrap().unwrap();
+        assert!(naming.code);
+        assert_eq!((naming.skills.len(), naming.files.len()), (2, 1));
+        let local = body.replace("container_auto", "local");
+        assert_eq!(peek(Client::Responses, &local), Ok(None));
+        let reference = r#"{"model":"m","input":"x","tools":[{"type":"shell","environment":
+            {"type":"container_reference","container_id":"cntr_1"}}]}"#;
+        let naming = peek(Client::Responses, reference).unwrap().unwrap();
+        assert_eq!(naming.container.as_deref(), Some("cntr_1"));
+    }
+
+    #[test]
+    fn a_request_without_a_word_about_skills_says_nothing() {
+        let body = r#"{"model":"m","max_tokens":1,"messages":[],"container":null,
+            "tools":[{"name":"f","input_schema":{}}]}"#;
+        assert_eq!(peek(Client::Messages, body), Ok(None));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_their_place() {
+        let asked = |container: &str| {
+            let body =
+                format!(r#"{{"model":"m","max_tokens":1,"messages":[],"container":{container}}}"#);
+            peek(Client::Messages, &body).unwrap_err()
+        };
+        insta::assert_snapshot!(asked("7"), @"container: must be an id, or an object with `id` and `skills`");
+        insta::assert_snapshot!(asked(r#"{"skills":{}}"#), @"container.skills: must be a list of skills");
+        insta::assert_snapshot!(asked(r#"{"skills":[{"type":"custom"}]}"#), @"container.skills[0].skill_id: must be the id of a skill");
+        let many = vec![r#"{"skill_id":"s"}"#; 21].join(",");
+        insta::assert_snapshot!(asked(&format!(r#"{{"skills":[{many}]}}"#)), @"a request may name 20 skills; it names 21");
+    }
+
+    #[test]
+    fn a_way_out_of_the_sandbox_is_refused() {
+        let body = r#"{"model":"m","input":"x","tools":[{"type":"shell","environment":
+            {"type":"container_auto","network_policy":{"type":"allowlist","allowed_domains":["a"]}}}]}"#;
+        insta::assert_snapshot!(peek(Client::Responses, body).unwrap_err(), @r#"tools[0].environment.network_policy: code that runs here reaches no network; leave it out, or set {"type": "disabled"}"#);
+    }
+}

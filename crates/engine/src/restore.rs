@@ -1,0 +1,383 @@
+//! A conversation that comes back: what an earlier run told as a server's calls and
+//! results is, for any model, ordinary calls and results of our tools.
+//!
+//! Blocks of the upstream's own servers are left alone: ids tell them apart.
+
+use prowess_toolbox::{Member, folder_of};
+use prowess_wire::neutral::{Block, Content, Message, Role};
+use serde_json::{Value, json};
+
+use crate::ids;
+use crate::offer::Names;
+use crate::result_text::result_text;
+
+/// A call of one of our tools.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    /// Its arguments: an object, or text when the model wrote no valid JSON.
+    pub(crate) input: Value,
+    /// Whether the client has been told of it.
+    pub(crate) told: bool,
+}
+
+/// A conversation as a model may be told it.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Restored {
+    pub(crate) messages: Vec<Message>,
+    /// Calls it ends in that nobody has answered: a paused run goes on with them.
+    pub(crate) open: Vec<Call>,
+    /// Skills that were loaded, in order.
+    pub(crate) loaded: Vec<String>,
+}
+
+/// Restores a conversation.
+pub(crate) fn restore(messages: Vec<Message>, members: &[Member], names: &Names) -> Restored {
+    let blocks = messages.iter().flat_map(|message| &message.content);
+    let answered = blocks.filter_map(|block| match &block.content {
+        Content::ServerToolResult { tool_use_id, .. } => Some(tool_use_id.clone()),
+        _ => None,
+    });
+    let mut unroller = Unroller {
+        answered: answered.collect(),
+        members,
+        names,
+        pending: Vec::new(),
+        done: Restored::default(),
+    };
+    let last = messages.len().saturating_sub(1);
+    for (at, message) in messages.into_iter().enumerate() {
+        match message.role {
+            Role::Assistant => unroller.assistant(message, at == last),
+            Role::User => unroller.user(message),
+            Role::System => {
+                unroller.settle();
+                unroller.done.messages.push(message);
+            }
+        }
+    }
+    unroller.settle();
+    unroller.done
+}
+
+struct Unroller<'a> {
+    answered: Vec<String>,
+    members: &'a [Member],
+    names: &'a Names,
+    /// Results that belong into the next message of the user.
+    pending: Vec<Block>,
+    done: Restored,
+}
+
+impl Unroller<'_> {
+    fn assistant(&mut self, message: Message, is_last: bool) {
+        let mut said = Vec::new();
+        for block in message.content {
+            match block.content {
+                Content::ServerToolUse { id, name, input } if ids::is_server_call(&id) => {
+                    self.flush(&mut said);
+                    let call = self.call(id, &name, input);
+                    said.push(Block {
+                        cache_control: block.cache_control,
+                        ..Block::tool_use(&call.id, &call.name, call.input.clone())
+                    });
+                    self.note(call, is_last);
+                }
+                Content::ServerToolResult {
+                    tool_use_id,
+                    content,
+                    ..
+                } if ids::is_server_call(&tool_use_id) => {
+                    let (text, is_error) = result_text(&content);
+                    self.pending.push(Block {
+                        cache_control: block.cache_control,
+                        ..Block::new(Content::ToolResult {
+                            tool_use_id,
+                            content: vec![Block::text(text)],
+                            is_error,
+                        })
+                    });
+                }
+                _ => {
+                    self.flush(&mut said);
+                    said.push(block);
+                }
+            }
+        }
+        self.said(&mut said);
+    }
+
+    /// What follows a result is a new turn: the one before, and its results, end here.
+    fn flush(&mut self, said: &mut Vec<Block>) {
+        let answered = self.pending.iter().any(is_result);
+        if answered {
+            self.said(said);
+            self.settle();
+        }
+    }
+
+    fn said(&mut self, said: &mut Vec<Block>) {
+        if !said.is_empty() {
+            let message = Message::new(Role::Assistant, std::mem::take(said));
+            self.done.messages.push(message);
+        }
+    }
+
+    fn user(&mut self, mut message: Message) {
+        let mut content = std::mem::take(&mut self.pending);
+        content.append(&mut message.content);
+        message.content = content;
+        self.done.messages.push(message);
+    }
+
+    fn settle(&mut self) {
+        if !self.pending.is_empty() {
+            let results = std::mem::take(&mut self.pending);
+            self.done.messages.push(Message::new(Role::User, results));
+        }
+    }
+
+    /// Remembers what a call means for what comes.
+    fn note(&mut self, call: Call, is_last: bool) {
+        if call.name == self.names.load && call.input.get("path").is_none() {
+            let name = call.input.get("name").and_then(Value::as_str);
+            self.done.loaded.extend(name.map(str::to_owned));
+        }
+        if self.answered.contains(&call.id) {
+            return;
+        }
+        if is_last {
+            self.done.open.push(call);
+        } else {
+            self.pending.push(Block::new(Content::ToolResult {
+                tool_use_id: call.id,
+                content: vec![Block::text("Error: it was not run, or its result was lost")],
+                is_error: true,
+            }));
+        }
+    }
+
+    /// The call that was told as one of the server's.
+    fn call(&self, id: String, name: &str, input: Value) -> Call {
+        let call = |name: &str, input| Call {
+            id: id.clone(),
+            name: name.to_owned(),
+            input,
+            told: true,
+        };
+        let text = |key: &str| input.get(key).and_then(Value::as_str);
+        if let (Some(tool), Some(arguments)) = (text("tool"), input.get("arguments")) {
+            return call(tool, arguments.clone());
+        }
+        let viewed = match (text("command"), text("path")) {
+            (Some("view"), path) => path,
+            // As Responses clients were told.
+            (Some(command), None) => command.strip_prefix("cat "),
+            _ => None,
+        };
+        if let Some(arguments) = viewed.and_then(|path| self.loading(path)) {
+            return call(&self.names.load, arguments);
+        }
+        match name {
+            "bash_code_execution" => call(&self.names.bash, input),
+            "text_editor_code_execution" => call(&self.names.editor, input),
+            other => call(other, input),
+        }
+    }
+
+    /// The arguments that load the file of a skill at this path.
+    fn loading(&self, path: &str) -> Option<Value> {
+        let (folder, file) = path.strip_prefix("/skills/")?.split_once('/')?;
+        let mut members = self.members.iter().map(|member| &member.skill);
+        let skill = members.find(|skill| folder_of(&skill.name) == folder)?;
+        Some(match file == skill.bundle.skill_file().as_str() {
+            true => json!({"name": skill.name}),
+            false => json!({"name": skill.name, "path": file}),
+        })
+    }
+}
+
+fn is_result(block: &Block) -> bool {
+    matches!(&block.content, Content::ToolResult { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_skill::{Options, Skill};
+
+    use super::*;
+
+    fn used(id: &str, name: &str, input: Value) -> Block {
+        Block::new(Content::ServerToolUse {
+            id: format!("srvtoolu_pw{id}"),
+            name: name.to_owned(),
+            input,
+        })
+    }
+
+    fn gave(id: &str, stdout: &str) -> Block {
+        Block::new(Content::ServerToolResult {
+            kind: "bash_code_execution_tool_result".to_owned(),
+            tool_use_id: format!("srvtoolu_pw{id}"),
+            content: json!({"type": "bash_code_execution_result", "stdout": stdout,
+                "stderr": "", "return_code": 0, "content": []}),
+        })
+    }
+
+    fn bash(id: &str) -> Block {
+        used(id, "bash_code_execution", json!({"command": "ls"}))
+    }
+
+    fn shown(messages: Vec<Message>) -> (String, Restored) {
+        let text = "---\nname: forms\ndescription: Fills forms.\n---\nDo.\n";
+        let skill = Skill::from_text(text, &Options::default()).skill.unwrap();
+        let restored = restore(messages, &[Member::from(skill)], &Names::default());
+        let lines = restored.messages.iter().map(|message| {
+            let blocks = message.content.iter().map(|block| match &block.content {
+                Content::Text(text) => text.clone(),
+                Content::ToolUse { id, name, input } => format!("{name}({id}, {input})"),
+                Content::ToolResult {
+                    tool_use_id,
+                    content,
+                    is_error,
+                } => {
+                    let text = content[0].as_text().unwrap();
+                    format!(
+                        "{tool_use_id} -> {text}{}",
+                        if *is_error { " (error)" } else { "" }
+                    )
+                }
+                other => other.kind().to_owned(),
+            });
+            format!(
+                "{:?}: {}",
+                message.role,
+                blocks.collect::<Vec<_>>().join(" | ")
+            )
+        });
+        (lines.collect::<Vec<_>>().join("\n"), restored)
+    }
+
+    #[test]
+    fn calls_and_results_become_turns() {
+        let said = vec![
+            Block::text("Let me see."),
+            used(
+                "1",
+                "text_editor_code_execution",
+                json!({"command": "view", "path": "/skills/forms/SKILL.md"}),
+            ),
+            gave("1", "Do."),
+            bash("2"),
+            bash("3"),
+            gave("2", "two"),
+            gave("3", "three"),
+            Block::text("Done."),
+        ];
+        let messages = vec![
+            Message::user("go"),
+            Message::new(Role::Assistant, said),
+            Message::user("thanks"),
+        ];
+        let (shown, restored) = shown(messages);
+        insta::assert_snapshot!(shown, @r#"
+        User: go
+        Assistant: Let me see. | load_skill(srvtoolu_pw1, {"name":"forms"})
+        User: srvtoolu_pw1 -> Do.
+        Assistant: bash_code_execution(srvtoolu_pw2, {"command":"ls"}) | bash_code_execution(srvtoolu_pw3, {"command":"ls"})
+        User: srvtoolu_pw2 -> two | srvtoolu_pw3 -> three
+        Assistant: Done.
+        User: thanks
+        "#);
+        assert_eq!(restored.loaded, ["forms"]);
+        assert_eq!(restored.open, []);
+    }
+
+    #[test]
+    fn a_call_of_the_clients_in_the_same_turn_is_answered_with_ours() {
+        let said = vec![
+            bash("1"),
+            Block::tool_use("toolu_1", "weather", json!({})),
+            gave("1", "one"),
+        ];
+        let messages = vec![
+            Message::user("go"),
+            Message::new(Role::Assistant, said),
+            Message::new(Role::User, vec![Block::tool_result("toolu_1", "rain")]),
+        ];
+        insta::assert_snapshot!(shown(messages).0, @r#"
+        User: go
+        Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"}) | weather(toolu_1, {})
+        User: srvtoolu_pw1 -> one | toolu_1 -> rain
+        "#);
+    }
+
+    #[test]
+    fn a_paused_conversation_ends_in_calls_to_be_run() {
+        let messages = vec![
+            Message::user("go"),
+            Message::new(Role::Assistant, vec![Block::text("Now"), bash("1")]),
+        ];
+        let (shown, restored) = shown(messages);
+        insta::assert_snapshot!(shown, @r#"
+        User: go
+        Assistant: Now | bash_code_execution(srvtoolu_pw1, {"command":"ls"})
+        "#);
+        assert_eq!(restored.open.len(), 1);
+    }
+
+    #[test]
+    fn the_answer_to_a_paused_conversation_follows_it() {
+        let messages = vec![
+            Message::user("go"),
+            Message::new(Role::Assistant, vec![bash("1")]),
+            Message::new(
+                Role::Assistant,
+                vec![gave("1", "one"), Block::text("Done.")],
+            ),
+        ];
+        insta::assert_snapshot!(shown(messages).0, @r#"
+        User: go
+        Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"})
+        User: srvtoolu_pw1 -> one
+        Assistant: Done.
+        "#);
+    }
+
+    #[test]
+    fn a_call_that_was_never_answered_is_said_to_be_lost() {
+        let messages = vec![
+            Message::new(Role::Assistant, vec![bash("1")]),
+            Message::user("never mind"),
+        ];
+        insta::assert_snapshot!(shown(messages).0, @r#"
+        Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"})
+        User: srvtoolu_pw1 -> Error: it was not run, or its result was lost (error) | never mind
+        "#);
+    }
+
+    #[test]
+    fn calls_of_the_upstreams_own_servers_stay_as_they_are() {
+        let theirs = Block::new(Content::ServerToolUse {
+            id: "srvtoolu_01".to_owned(),
+            name: "bash_code_execution".to_owned(),
+            input: json!({}),
+        });
+        let messages = vec![Message::new(Role::Assistant, vec![theirs])];
+        let (_, restored) = shown(messages.clone());
+        assert_eq!(restored.messages, messages);
+    }
+
+    #[test]
+    fn a_tool_that_was_told_as_a_command_is_found_again() {
+        let input = json!({"command": "python3 x", "tool": "forms__fill", "arguments": {"a": 1}});
+        let messages = vec![Message::new(
+            Role::Assistant,
+            vec![used("1", "bash_code_execution", input)],
+        )];
+        let (_, restored) = shown(messages);
+        assert_eq!(restored.open[0].name, "forms__fill");
+        assert_eq!(restored.open[0].input, json!({"a": 1}));
+    }
+}

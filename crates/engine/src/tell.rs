@@ -1,0 +1,123 @@
+//! The one answer of a run, told as it comes: one start, dense indexes, one end.
+
+use prowess_wire::Client;
+use prowess_wire::neutral::{Block, Content, Delta, Map, StreamEvent, Usage};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::events::{Made, RunEvent, Step};
+use crate::ids;
+
+/// Tells the answer.
+#[derive(Debug)]
+pub(crate) struct Teller {
+    pub(crate) client: Client,
+    out: mpsc::Sender<RunEvent>,
+    /// The index of the next block.
+    next: usize,
+    begun: bool,
+    /// Whether any text was told.
+    pub(crate) spoke: bool,
+    /// Files that no text has pointed to yet, and their session.
+    uncited: Vec<(String, Made)>,
+}
+
+impl Teller {
+    pub(crate) fn new(client: Client, out: mpsc::Sender<RunEvent>) -> Self {
+        Teller {
+            client,
+            out,
+            next: 0,
+            begun: false,
+            spoke: false,
+            uncited: Vec::new(),
+        }
+    }
+
+    /// Tells an event of the answer as it is.
+    pub(crate) async fn tell(&self, event: StreamEvent) {
+        self.send(RunEvent::Answer(event)).await;
+    }
+
+    pub(crate) async fn step(&self, step: Step) {
+        self.send(RunEvent::Step(step)).await;
+    }
+
+    pub(crate) async fn send(&self, event: RunEvent) {
+        // The listener is polled together with us, and gone only when we are.
+        let _ = self.out.send(event).await;
+    }
+
+    /// Begins the answer, unless it has begun.
+    pub(crate) async fn begin(&mut self, id: String, model: String, usage: Usage, rest: Map) {
+        if !std::mem::replace(&mut self.begun, true) {
+            self.tell(StreamEvent::MessageStart {
+                id,
+                model,
+                usage,
+                rest,
+            })
+            .await;
+        }
+    }
+
+    /// Begins a block and gives its place.
+    pub(crate) async fn start(&mut self, mut block: Block) -> usize {
+        let index = self.next;
+        self.next += 1;
+        self.cite(&mut block);
+        self.tell(StreamEvent::BlockStart { index, block }).await;
+        index
+    }
+
+    /// Tells a call of ours as one of the server's.
+    pub(crate) async fn call(&mut self, id: &str, tool: &str, input: &Value) {
+        let block = Block::new(Content::ServerToolUse {
+            id: id.to_owned(),
+            name: tool.to_owned(),
+            input: json!({}),
+        });
+        let index = self.start(block).await;
+        let delta = Delta::InputJson(input.to_string());
+        self.tell(StreamEvent::BlockDelta { index, delta }).await;
+        self.tell(StreamEvent::BlockStop { index }).await;
+    }
+
+    /// Tells its result.
+    pub(crate) async fn result(&mut self, id: &str, tool: &str, content: Value) {
+        let block = Block::new(Content::ServerToolResult {
+            kind: format!("{tool}_tool_result"),
+            tool_use_id: id.to_owned(),
+            content,
+        });
+        let index = self.start(block).await;
+        self.tell(StreamEvent::BlockStop { index }).await;
+    }
+
+    /// Notes a file for the next text to point to.
+    pub(crate) fn made(&mut self, session: &str, file: Made) {
+        if self.client == Client::Responses {
+            self.uncited.push((ids::openai_session(session), file));
+        }
+    }
+
+    /// Responses points from texts to files; the other dialects name them elsewhere.
+    fn cite(&mut self, block: &mut Block) {
+        if self.uncited.is_empty() || !matches!(block.content, Content::Text(_)) {
+            return;
+        }
+        let files = std::mem::take(&mut self.uncited);
+        let cited = files.into_iter().map(|(session, file)| {
+            json!({
+                "type": "container_file_citation",
+                "container_id": session,
+                "file_id": file.file_id,
+                "filename": file.filename,
+                "start_index": 0,
+                "end_index": 0,
+            })
+        });
+        let cited: Vec<Value> = cited.collect();
+        block.rest.insert("annotations".to_owned(), cited.into());
+    }
+}

@@ -1,0 +1,113 @@
+//! Files of the client's that the model's code is to find in `/mnt/data`.
+
+use futures_util::TryStreamExt;
+use prowess_store::{Error as StoreError, FileRecord, Store, TenantId};
+use prowess_toolbox::Workspace;
+use prowess_wire::neutral::{Block, Content, Message};
+use serde_json::Value;
+
+use crate::error::RunError;
+
+/// Bytes of one file that is put into a session.
+const MOST: i64 = 128 << 20;
+
+/// The files that a request names by id, and those of its `container_upload` blocks,
+/// which become a word about where they lie. Ids that are not ours are left alone where
+/// they may be the upstream's.
+pub(crate) async fn find(
+    store: &Store,
+    tenant: &TenantId,
+    named: &[String],
+    messages: &mut [Message],
+    native: bool,
+) -> Result<Vec<FileRecord>, RunError> {
+    let mut found: Vec<FileRecord> = Vec::new();
+    for id in named {
+        match file(store, tenant, id).await? {
+            Some(file) => found.push(file),
+            None => return Err(RunError::NoFile { id: id.clone() }),
+        }
+    }
+    for block in messages.iter_mut().flat_map(|message| &mut message.content) {
+        let Some(id) = uploaded(block) else {
+            continue;
+        };
+        match file(store, tenant, &id).await? {
+            Some(file) => {
+                let told = format!("[The file {} is at /mnt/data/{0}]", place(&file));
+                block.content = Content::Text(told);
+                block.rest.clear();
+                if !found.iter().any(|known| known.id == file.id) {
+                    found.push(file);
+                }
+            }
+            None if native => {}
+            None => return Err(RunError::NoFile { id }),
+        }
+    }
+    Ok(found)
+}
+
+/// Puts files into a session, but for those that lie there already.
+pub(crate) async fn put(
+    store: &Store,
+    tenant: &TenantId,
+    workspace: &Workspace,
+    files: &[FileRecord],
+) -> Result<(), RunError> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let there = workspace.list().await?;
+    for file in files {
+        let place = place(file);
+        if there.iter().any(|known| known.path == place) {
+            continue;
+        }
+        if file.size > MOST {
+            let why = format!("it has {} bytes, and {MOST} is the most", file.size);
+            return Err(RunError::naming(format!("file `{}`", file.id), why));
+        }
+        let (_, content) = store.read_file(tenant, &file.id).await?;
+        let bytes = content
+            .try_fold(Vec::new(), |mut all, part| {
+                all.extend_from_slice(&part);
+                std::future::ready(Ok(all))
+            })
+            .await?;
+        workspace.put(&place, bytes).await?;
+    }
+    Ok(())
+}
+
+fn uploaded(block: &Block) -> Option<String> {
+    match &block.content {
+        Content::Other { kind } if kind == "container_upload" => {
+            let id = block.rest.get("file_id").and_then(Value::as_str)?;
+            Some(id.to_owned())
+        }
+        _ => None,
+    }
+}
+
+async fn file(store: &Store, tenant: &TenantId, id: &str) -> Result<Option<FileRecord>, RunError> {
+    match store.file(tenant, id).await {
+        Ok(file) => Ok(Some(file)),
+        Err(StoreError::NotFound { .. } | StoreError::FileExpired { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A file's name is a label; in the session it is a single plain name.
+fn place(file: &FileRecord) -> String {
+    let last = file.name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let plain: String = last
+        .chars()
+        .map(|c| if c.is_control() { '_' } else { c })
+        .take(100)
+        .collect();
+    match plain.as_str() {
+        "" | "." | ".." => file.id.clone(),
+        _ => plain,
+    }
+}

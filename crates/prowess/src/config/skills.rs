@@ -1,0 +1,101 @@
+//! `[skills]`: how requests that name skills are run.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use prowess_engine::{Disclosure, Limits, Record, Settings};
+use serde::Deserialize;
+
+use super::error::ConfigError;
+
+pub(super) const KEYS: &[&str] = &[
+    "disclosure",
+    "catalogue_tokens",
+    "litellm",
+    "aliases",
+    "turns",
+    "wall_seconds",
+    "tokens",
+    "sandbox_seconds",
+    "record",
+];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Raw {
+    /// How much a model is told of its skills before it asks: `progressive`, `full` or
+    /// `auto`.
+    disclosure: Option<String>,
+    /// Tokens the catalogue of skills may take in the system prompt.
+    catalogue_tokens: Option<usize>,
+    /// LiteLLM's tools beside ours, and its field in answers.
+    litellm: Option<bool>,
+    /// Other names for stored skills.
+    aliases: BTreeMap<String, String>,
+    /// Turns of the model in one run.
+    turns: Option<u32>,
+    /// How long a run may take.
+    wall_seconds: Option<u64>,
+    /// Tokens of all turns of a run.
+    tokens: Option<u64>,
+    /// How long code of a run may take in all.
+    sandbox_seconds: Option<u64>,
+    /// What is recorded of a run: `off`, `steps` or `full`.
+    record: Option<String>,
+}
+
+pub(super) fn check(raw: Raw) -> Result<Settings, ConfigError> {
+    let defaults = Settings::default();
+    let limits = Limits::default();
+    let aliases = raw.aliases.iter();
+    if let Some((name, _)) = aliases.clone().find(|(_, id)| !id.starts_with("skill_")) {
+        let reason = format!("`{name}` must stand for the id of a stored skill: skill_…");
+        return Err(ConfigError::invalid("skills.aliases", reason));
+    }
+    if raw.turns == Some(0) {
+        return Err(ConfigError::invalid(
+            "skills.turns",
+            "at least one is needed",
+        ));
+    }
+    Ok(Settings {
+        disclosure: disclosure(raw.disclosure.as_deref())?,
+        catalogue_tokens: raw.catalogue_tokens.unwrap_or(defaults.catalogue_tokens),
+        litellm: raw.litellm.unwrap_or(defaults.litellm),
+        limits: Limits {
+            turns: raw.turns.unwrap_or(limits.turns),
+            wall: raw.wall_seconds.map_or(limits.wall, Duration::from_secs),
+            tokens: raw.tokens.unwrap_or(limits.tokens),
+            sandbox: raw
+                .sandbox_seconds
+                .map_or(limits.sandbox, Duration::from_secs),
+        },
+        aliases: raw.aliases,
+        record: record(raw.record.as_deref())?,
+        ..defaults
+    })
+}
+
+fn disclosure(word: Option<&str>) -> Result<Disclosure, ConfigError> {
+    match word {
+        None | Some("progressive") => Ok(Disclosure::Progressive),
+        Some("full") => Ok(Disclosure::Full),
+        Some("auto") => Ok(Disclosure::Auto),
+        Some(other) => {
+            let reason = format!("`{other}` is not progressive, full or auto");
+            Err(ConfigError::invalid("skills.disclosure", reason))
+        }
+    }
+}
+
+fn record(word: Option<&str>) -> Result<Record, ConfigError> {
+    match word {
+        None | Some("steps") => Ok(Record::Steps),
+        Some("off") => Ok(Record::Off),
+        Some("full") => Ok(Record::Full),
+        Some(other) => {
+            let reason = format!("`{other}` is not off, steps or full");
+            Err(ConfigError::invalid("skills.record", reason))
+        }
+    }
+}

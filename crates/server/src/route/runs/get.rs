@@ -1,0 +1,28 @@
+//! `GET /v1/runs/{run}`
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::auth::{Caller, Need};
+use crate::error::ApiError;
+use crate::extract::Path;
+use crate::render;
+
+pub(crate) async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    caller.may(Need::ReadFiles)?;
+    let run = app.store().run(&caller.tenant, &id).await?;
+    let mut shown = render::run(&run.run);
+    if let Some(map) = shown.as_object_mut() {
+        map.insert("usage".to_owned(), run.usage);
+        map.insert("skills".to_owned(), run.skills);
+        map.insert("files".to_owned(), run.files);
+        map.insert("events".to_owned(), run.events);
+    }
+    Ok(Json(shown))
+}

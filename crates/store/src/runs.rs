@@ -1,0 +1,191 @@
+//! Records of runs: written once, when a run has ended, and read by people.
+
+use serde_json::Value;
+
+use crate::Store;
+use crate::db::{Row, Sql};
+use crate::error::{Error, Kind, Result};
+use crate::id::{self, Prefix};
+use crate::page::{Cursor, Page, PageRequest};
+use crate::skills::{IDS, paged};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// A run that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRun {
+    /// `run_…`, as [`Store::new_run_id`] gave it.
+    pub id: String,
+    /// The model, as the client named it.
+    pub model: String,
+    /// The provider that answered, if one did.
+    pub provider: Option<String>,
+    /// What the client spoke.
+    pub dialect: &'static str,
+    /// How it ended.
+    pub status: &'static str,
+    /// Turns of the model.
+    pub turns: i64,
+    /// Calls of our tools.
+    pub calls: i64,
+    /// Input tokens of all turns, cached or not.
+    pub input_tokens: i64,
+    /// Output tokens of all turns.
+    pub output_tokens: i64,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// The session its code ran in, if any did.
+    pub session: Option<String>,
+    /// What ended it before its time, if anything.
+    pub error: Option<String>,
+    /// The usage of all turns.
+    pub usage: Value,
+    /// Its skills, and how each was used.
+    pub skills: Value,
+    /// The files it made.
+    pub files: Value,
+    /// What happened, in order.
+    pub events: Value,
+}
+
+/// A run, as lists show it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunRecord {
+    /// `run_…`.
+    pub id: String,
+    /// The model, as the client named it.
+    pub model: String,
+    /// The provider that answered, if one did.
+    pub provider: Option<String>,
+    /// What the client spoke.
+    pub dialect: String,
+    /// How it ended.
+    pub status: String,
+    /// Turns of the model.
+    pub turns: i64,
+    /// Calls of our tools.
+    pub calls: i64,
+    /// Input tokens of all turns, cached or not.
+    pub input_tokens: i64,
+    /// Output tokens of all turns.
+    pub output_tokens: i64,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// The session its code ran in, if any did.
+    pub session: Option<String>,
+    /// What ended it before its time, if anything.
+    pub error: Option<String>,
+}
+
+/// A run with everything that is kept of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunDetail {
+    /// As lists show it.
+    pub run: RunRecord,
+    /// The usage of all turns.
+    pub usage: Value,
+    /// Its skills, and how each was used.
+    pub skills: Value,
+    /// The files it made.
+    pub files: Value,
+    /// What happened, in order.
+    pub events: Value,
+}
+
+const COLUMNS: &str = "id, model, provider, dialect, status, turns, calls, input_tokens,
+    output_tokens, started_at, ended_at, session, error";
+
+impl RunRecord {
+    fn read(row: &Row) -> Result<Self> {
+        Ok(RunRecord {
+            id: row.text("id")?,
+            model: row.text("model")?,
+            provider: row.maybe_text("provider")?,
+            dialect: row.text("dialect")?,
+            status: row.text("status")?,
+            turns: row.int("turns")?,
+            calls: row.int("calls")?,
+            input_tokens: row.int("input_tokens")?,
+            output_tokens: row.int("output_tokens")?,
+            started_at: row.time("started_at")?,
+            ended_at: row.time("ended_at")?,
+            session: row.maybe_text("session")?,
+            error: row.maybe_text("error")?,
+        })
+    }
+}
+
+impl Store {
+    /// An id for a run that begins now.
+    pub fn new_run_id() -> Result<String> {
+        id::new(Prefix::Run, Timestamp::now())
+    }
+
+    /// Keeps the record of a run.
+    pub async fn record_run(&self, tenant: &TenantId, run: &NewRun) -> Result<()> {
+        let row = vec![
+            run.id.as_str().into(),
+            tenant.as_str().into(),
+            run.model.as_str().into(),
+            run.provider.as_deref().into(),
+            run.dialect.into(),
+            run.status.into(),
+            run.turns.into(),
+            run.calls.into(),
+            run.input_tokens.into(),
+            run.output_tokens.into(),
+            run.started_at.into(),
+            run.ended_at.into(),
+            run.session.as_deref().into(),
+            run.error.as_deref().into(),
+            run.usage.to_string().into(),
+            run.skills.to_string().into(),
+            run.files.to_string().into(),
+            run.events.to_string().into(),
+        ];
+        let sql = Sql::new(
+            "INSERT INTO runs (id, tenant, model, provider, dialect, status, turns, calls,
+                input_tokens, output_tokens, started_at, ended_at, session, error, usage,
+                skills, files, events) VALUES ",
+        );
+        tenant.known(self.db().run(sql.rows([row])).await).map(drop)
+    }
+
+    /// A page of the tenant's runs, by age.
+    pub async fn list_runs(
+        &self,
+        tenant: &TenantId,
+        page: &PageRequest,
+    ) -> Result<Page<RunRecord>> {
+        let sql = Sql::new("SELECT ").push(COLUMNS);
+        let sql = sql.with(" FROM runs WHERE tenant = ", tenant.as_str());
+        let rows = self.db().all(paged(sql, &IDS, page)).await?;
+        let runs = rows.iter().map(RunRecord::read).collect::<Result<_>>()?;
+        Ok(Page::cut(runs, page, |run: &RunRecord| Cursor::at(&run.id)))
+    }
+
+    /// One run.
+    pub async fn run(&self, tenant: &TenantId, id: &str) -> Result<RunDetail> {
+        let sql = Sql::new("SELECT usage, skills, files, events, ").push(COLUMNS);
+        let sql = sql.with(" FROM runs WHERE tenant = ", tenant.as_str());
+        let row = self.db().one(sql.with(" AND id = ", id)).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::Run, id))?;
+        let json = |column: &'static str| {
+            serde_json::from_str(&row.text(column)?).map_err(|error| Error::Row {
+                table: "runs",
+                reason: format!("{column}: {error}"),
+            })
+        };
+        Ok(RunDetail {
+            usage: json("usage")?,
+            skills: json("skills")?,
+            files: json("files")?,
+            events: json("events")?,
+            run: RunRecord::read(&row)?,
+        })
+    }
+}

@@ -1,0 +1,61 @@
+//! What is remembered of a sandbox's session: which versions of which skills it was
+//! made with. Its files are the sandbox's.
+
+use serde_json::Value;
+
+use crate::Store;
+use crate::db::Sql;
+use crate::error::{Error, Result};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// A session, as its user may name it again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRecord {
+    /// `container_…`.
+    pub id: String,
+    /// The upstream's own container that goes with it, if there is one.
+    pub upstream: Option<String>,
+    /// Its skills with their versions, as whoever made it wrote them.
+    pub skills: Value,
+}
+
+impl Store {
+    /// Remembers a session, or what has changed about it.
+    pub async fn remember_session(&self, tenant: &TenantId, session: &SessionRecord) -> Result<()> {
+        let row = vec![
+            session.id.as_str().into(),
+            tenant.as_str().into(),
+            session.upstream.as_deref().into(),
+            Timestamp::now().into(),
+            session.skills.to_string().into(),
+        ];
+        let sql = Sql::new("INSERT INTO sessions (id, tenant, upstream, used_at, skills) VALUES ")
+            .rows([row])
+            .push(
+                " ON CONFLICT (id) DO UPDATE SET upstream = excluded.upstream,
+                    used_at = excluded.used_at, skills = excluded.skills
+                  WHERE sessions.tenant = excluded.tenant",
+            );
+        tenant.known(self.db().run(sql).await).map(drop)
+    }
+
+    /// A session of the tenant's, if it is remembered.
+    pub async fn session(&self, tenant: &TenantId, id: &str) -> Result<Option<SessionRecord>> {
+        let sql = Sql::new("SELECT id, upstream, skills FROM sessions WHERE tenant = ")
+            .with("", tenant.as_str())
+            .with(" AND id = ", id);
+        let Some(row) = self.db().one(sql).await? else {
+            return Ok(None);
+        };
+        let skills = serde_json::from_str(&row.text("skills")?);
+        Ok(Some(SessionRecord {
+            id: row.text("id")?,
+            upstream: row.maybe_text("upstream")?,
+            skills: skills.map_err(|error| Error::Row {
+                table: "sessions",
+                reason: format!("skills: {error}"),
+            })?,
+        }))
+    }
+}

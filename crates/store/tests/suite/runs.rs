@@ -1,0 +1,116 @@
+//! What runs leave behind: records, sessions, hidden turns.
+
+use std::time::Duration;
+
+use prowess_store::{NewRun, PageRequest, SessionRecord, Store, TenantId, Timestamp};
+use serde_json::json;
+
+use crate::bed::{Bed, on_both_engines};
+
+on_both_engines! {
+    a_run_is_listed_newest_first_and_read_back_whole,
+    a_session_is_remembered_for_its_tenant_only,
+    turns_are_kept_under_every_call_until_their_time_is_over,
+}
+
+fn ended(model: &str) -> NewRun {
+    let now = Timestamp::now();
+    NewRun {
+        id: Store::new_run_id().unwrap(),
+        model: model.to_owned(),
+        provider: Some("acme".to_owned()),
+        dialect: "messages",
+        status: "completed",
+        turns: 2,
+        calls: 1,
+        input_tokens: 10,
+        output_tokens: 5,
+        started_at: now,
+        ended_at: now.after(Duration::from_millis(3)),
+        session: None,
+        error: None,
+        usage: json!({"input_tokens": 10}),
+        skills: json!([{"name": "forms"}]),
+        files: json!([]),
+        events: json!([{"kind": "turn"}]),
+    }
+}
+
+async fn other(store: &Store) -> TenantId {
+    let other = TenantId::new("other").unwrap();
+    store.ensure_tenant(&other, "other").await.unwrap();
+    other
+}
+
+async fn a_run_is_listed_newest_first_and_read_back_whole(bed: Bed) {
+    let store = bed.open().await;
+    let runs = [ended("first"), ended("second")];
+    for run in &runs {
+        store.record_run(&bed.tenant, run).await.unwrap();
+    }
+    let page = store
+        .list_runs(&bed.tenant, &PageRequest::default())
+        .await
+        .unwrap();
+    let models: Vec<_> = page.items.iter().map(|run| run.model.as_str()).collect();
+    assert_eq!(models, ["second", "first"]);
+    let run = store.run(&bed.tenant, &runs[0].id).await.unwrap();
+    assert_eq!((run.run.turns, run.events), (2, json!([{"kind": "turn"}])));
+    let other = other(&store).await;
+    let missing = store.run(&other, &runs[0].id).await.unwrap_err();
+    assert_eq!(missing.code(), "run-not-found");
+}
+
+async fn a_session_is_remembered_for_its_tenant_only(bed: Bed) {
+    let store = bed.open().await;
+    let mut session = SessionRecord {
+        id: "container_1".to_owned(),
+        upstream: None,
+        skills: json!([{"skill_id": "skill_1"}]),
+    };
+    store.remember_session(&bed.tenant, &session).await.unwrap();
+    session.upstream = Some("container_theirs".to_owned());
+    store.remember_session(&bed.tenant, &session).await.unwrap();
+    let found = store.session(&bed.tenant, "container_1").await.unwrap();
+    assert_eq!(found.as_ref(), Some(&session));
+    let other = other(&store).await;
+    store
+        .remember_session(
+            &other,
+            &SessionRecord {
+                skills: json!([]),
+                ..session.clone()
+            },
+        )
+        .await
+        .unwrap();
+    assert_eq!(store.session(&other, "container_1").await.unwrap(), None);
+    let found = store.session(&bed.tenant, "container_1").await.unwrap();
+    assert_eq!(found, Some(session), "another tenant changes nothing");
+}
+
+async fn turns_are_kept_under_every_call_until_their_time_is_over(bed: Bed) {
+    let store = bed.open().await;
+    let (tenant, hour) = (&bed.tenant, Duration::from_secs(3600));
+    store
+        .keep_turns(tenant, &["call_1", "call_2"], "[1]", hour)
+        .await
+        .unwrap();
+    store
+        .keep_turns(tenant, &["call_2"], "[2]", hour)
+        .await
+        .unwrap();
+    store
+        .keep_turns(tenant, &["call_3"], "[3]", Duration::ZERO)
+        .await
+        .unwrap();
+    let kept = async |call: &str| store.kept_turns(tenant, call).await.unwrap();
+    assert_eq!(kept("call_1").await.as_deref(), Some("[1]"));
+    assert_eq!(kept("call_2").await.as_deref(), Some("[2]"));
+    assert_eq!(kept("call_3").await, None);
+    let other = other(&store).await;
+    assert_eq!(store.kept_turns(&other, "call_1").await.unwrap(), None);
+    let long = "x".repeat((8 << 20) + 1);
+    let refused = store.keep_turns(tenant, &["call_4"], &long, hour).await;
+    assert_eq!(refused.unwrap_err().code(), "value-invalid");
+}
