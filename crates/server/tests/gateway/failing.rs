@@ -197,14 +197,14 @@ async fn an_unknown_model_is_a_404_that_names_it() {
     404 application/json
     {
       "type": "error",
+      "request_id": "req_…",
       "error": {
         "type": "not_found_error",
         "message": "there is no model called \"smal\"; did you mean \"small\"?",
         "details": {
           "error_code": "model-not-found"
         }
-      },
-      "request_id": "req_…"
+      }
     }
     "#);
 }

@@ -54,14 +54,14 @@ async fn tokens_are_counted_by_the_upstream_that_can() {
     400 application/json
     {
       "type": "error",
+      "request_id": "req_…",
       "error": {
         "type": "invalid_request_error",
         "message": "oai cannot count tokens",
         "details": {
           "error_code": "unsupported-by-provider"
         }
-      },
-      "request_id": "req_…"
+      }
     }
     "#);
 }
