@@ -54,7 +54,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("prowess-testkit", &[]),
-    ("prowess-bench", &["prowess-skill"]),
+    (
+        "prowess-bench",
+        &["prowess-skill", "prowess-source", "prowess-toolbox"],
+    ),
     ("xtask", &[]),
 ];
 
