@@ -6,6 +6,17 @@
 //! [`Workspace`], a sandbox session made when it is first needed; a skill can be read
 //! without one.
 //!
+//! ```
+//! use prowess_skill::Skill;
+//! use prowess_toolbox::{Options, Toolbox};
+//!
+//! let text = "---\nname: haiku\ndescription: Writes haiku.\n---\nFive, seven, five.\n";
+//! let skill = Skill::from_text(text, &Default::default()).skill.ok_or("no skill")?;
+//! let toolbox = Toolbox::new(vec![skill.into()], None, Options::default())?;
+//! assert_eq!(toolbox.tools()[0].name, "load_skill");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Layout
 //!
 //! | module | owns |
