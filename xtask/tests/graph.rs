@@ -69,7 +69,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-testkit", &[]),
     (
         "prowess-bench",
-        &["prowess-server", "prowess-skill", "prowess-store"],
+        &[
+            "prowess-server",
+            "prowess-skill",
+            "prowess-source",
+            "prowess-store",
+            "prowess-toolbox",
+        ],
     ),
     ("xtask", &[]),
 ];

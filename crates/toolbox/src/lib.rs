@@ -6,23 +6,35 @@
 //! [`Workspace`], a sandbox session made when it is first needed; a skill can be read
 //! without one.
 //!
+//! ```
+//! use prowess_skill::Skill;
+//! use prowess_toolbox::{Options, Toolbox};
+//!
+//! let text = "---\nname: haiku\ndescription: Writes haiku.\n---\nFive, seven, five.\n";
+//! let skill = Skill::from_text(text, &Default::default()).skill.ok_or("no skill")?;
+//! let toolbox = Toolbox::new(vec![skill.into()], None, Options::default())?;
+//! assert_eq!(toolbox.tools()[0].name, "load_skill");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Layout
 //!
 //! | module | owns |
 //! |---|---|
 //! | `spec` | what a toolbox is made of: members, options, caps |
-//! | `toolbox` | what is loaded, which names lead where, dispatch |
-//! | `names`, `folder` | names of tools, and of folders in the sandbox |
+//! | `offer`, `registry` | which tools there are, what they are called, which are shown |
+//! | `toolbox` | what is loaded, and where a call goes |
 //! | `load`, `requires` | instructions and files of skills; skills that need others |
-//! | `catalogue`, `search` | which skills there are, within a budget |
+//! | `catalogue`, `search`, `rank` | which skills there are, within a budget |
 //! | `permit` | `allowed-tools`, enforced |
 //! | `bash`, `editor`, `litellm` | code execution, as native clients and LiteLLM's know it |
 //! | `script`, `declared` | scripts of skills, and those declared as typed tools |
 //! | `functions` | functions of a `tools.py`, described and called in the sandbox |
-//! | `schema` | arguments checked |
+//! | `arguments`, `schema` | arguments read and checked |
 //! | `workspace`, `run` | where code runs, and what came of it |
-//! | `outcome` | results, for models and as native blocks |
+//! | `outcome`, `view` | results, for models and as native blocks |
 //! | `shelf` | skills of folders and archives, seen again when they change |
+//! | `names`, `folder`, `text` | names of tools and folders; texts that fit |
 //!
 //! It knows nothing of HTTP, of models' wire formats, or of where skills are stored.
 

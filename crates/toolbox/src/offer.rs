@@ -47,7 +47,7 @@ fn compact(registry: &mut Registry, members: &[Member], options: &Options) {
         description.push_str(catalogue.text.trim_end());
         if catalogue.left_out > 0 {
             let more = catalogue.left_out;
-            description.push_str(&format!("\n({more} more: use search_skills)"));
+            description.push_str(&format!("\n({more} more: search for them)"));
         }
     }
     let names: Vec<&str> = offered(members).map(|m| m.skill.name.as_str()).collect();

@@ -33,6 +33,14 @@ pub struct Shelf {
     last: Option<Vec<(String, Origin, u64)>>,
 }
 
+/// What a search gave.
+#[derive(Debug, Default)]
+struct Found {
+    origins: Vec<Origin>,
+    problems: Vec<Problem>,
+    cut_short: bool,
+}
+
 /// A place that was read.
 #[derive(Debug, Clone)]
 struct Known {
@@ -82,33 +90,17 @@ impl Shelf {
 
     /// Looks at the sources and reads what is new. This waits for the disk.
     pub fn refresh(&mut self) -> Refreshed {
-        let mut problems = Vec::new();
-        let mut cut_short = false;
-        let mut origins = Vec::new();
-        for source in &self.sources {
-            let path = &source.path;
-            match open(path, &self.bounds) {
-                Ok((found, discovery)) => {
-                    cut_short |= discovery.cut_short;
-                    let unreadable = discovery.unreadable.iter();
-                    problems.extend(unreadable.map(|error| Problem::unreadable(path, error)));
-                    origins.extend(found);
-                }
-                Err(error) => problems.push(Problem::unreadable(path, &error)),
-            }
-        }
-        let read: Vec<(Origin, Known)> = origins
-            .into_par_iter()
-            .map(|origin| {
-                let known = self.look(&origin);
-                (origin, known)
-            })
-            .collect();
-        let (skills, shadowed) = by_name(&read, &mut problems);
-        let now: Vec<_> = skills
-            .iter()
-            .map(|(name, (origin, known))| (name.clone(), (*origin).clone(), known.fingerprint))
-            .collect();
+        let mut found = self.find();
+        let look = |origin: Origin| {
+            let known = self.look(&origin);
+            (origin, known)
+        };
+        let read: Vec<(Origin, Known)> = found.origins.into_par_iter().map(look).collect();
+        let (skills, shadowed) = by_name(&read, &mut found.problems);
+        let seen = |(name, (origin, known)): (&String, &(&Origin, &Known))| {
+            (name.clone(), (*origin).clone(), known.fingerprint)
+        };
+        let now: Vec<_> = skills.iter().map(seen).collect();
         let members = skills.values().filter_map(|(_, known)| member(known));
         let members = members.collect();
         let changed = self.last.as_ref() != Some(&now);
@@ -119,9 +111,27 @@ impl Shelf {
             members,
             changed,
             shadowed,
-            problems,
-            cut_short,
+            problems: found.problems,
+            cut_short: found.cut_short,
         }
+    }
+
+    /// Searches the sources for skills, without reading any.
+    fn find(&self) -> Found {
+        let mut all = Found::default();
+        for source in &self.sources {
+            let unreadable = |error| Problem::unreadable(&source.path, error);
+            match open(&source.path, &self.bounds) {
+                Ok((origins, discovery)) => {
+                    all.cut_short |= discovery.cut_short;
+                    let problems = discovery.unreadable.iter();
+                    all.problems.extend(problems.map(unreadable));
+                    all.origins.extend(origins);
+                }
+                Err(error) => all.problems.push(unreadable(&error)),
+            }
+        }
+        all
     }
 
     /// What is at a place: as it was read before, unless it has changed since.

@@ -77,6 +77,13 @@ impl Toolbox {
         self.lock().registry.specs()
     }
 
+    /// The skills that a model may load, a line each, within the catalogue's cap: for a
+    /// system prompt, where the description of `load_skill` is not to list them.
+    #[must_use]
+    pub fn catalogue(&self) -> String {
+        search::catalogue(self, self.options.caps.catalogue)
+    }
+
     /// Whether a call of this name is for this toolbox.
     #[must_use]
     pub fn owns(&self, name: &str) -> bool {

@@ -2,8 +2,8 @@
 //!
 //! A toolbox may hold thousands of skills, and a session shows only those it was made
 //! with. So a session that lacks a skill which is needed now is replaced by one that
-//! has it, and its files move along. A session that was there before is never replaced:
-//! its id is known to others.
+//! has it, and its regular files move along; links and modes do not. A session that was
+//! there before is never replaced: its id is known to others.
 
 use crate::error::ToolboxError;
 use crate::folder::folder_of;
@@ -145,7 +145,7 @@ impl Workspace {
             let path = path.to_owned();
             return Err(SandboxError::NoFile { path }.into());
         };
-        self.read(&open.session, path).await
+        self.read(&open.session, path, MOST_READ).await
     }
 
     /// The files in it. Before its first use there are none.
@@ -217,8 +217,12 @@ impl Workspace {
         };
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
         let session = sandbox.create(owner, new).await?;
-        if let Some(before) = open.as_ref() {
-            self.move_files(&before.session, &session).await?;
+        if let Some(before) = open.as_ref()
+            && let Err(error) = self.move_files(&before.session, &session).await
+        {
+            // The first error is the one to tell, and the old session is still there.
+            let _ = sandbox.destroy(owner, &session).await;
+            return Err(error);
         }
         *lock(&self.inner.session) = Some(session.clone());
         *open = Some(Open { session, shows });
@@ -227,18 +231,19 @@ impl Workspace {
 
     async fn move_files(&self, from: &str, to: &str) -> Result<(), ToolboxError> {
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        let most = self.inner.policy.limits.data_bytes;
         for file in sandbox.list(owner, from).await? {
-            let bytes = self.read(from, &file.path).await?;
+            let bytes = self.read(from, &file.path, most).await?;
             sandbox.put(owner, to, &file.path, bytes).await?;
         }
         Ok(sandbox.destroy(owner, from).await?)
     }
 
-    async fn read(&self, session: &str, path: &str) -> Result<Vec<u8>, ToolboxError> {
+    async fn read(&self, session: &str, path: &str, most: u64) -> Result<Vec<u8>, ToolboxError> {
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
         let file = sandbox.get(owner, session, path).await?;
         let path = path.to_owned();
-        let read = tokio::task::spawn_blocking(move || read_bounded(file, path)).await;
+        let read = tokio::task::spawn_blocking(move || read_bounded(file, path, most)).await;
         read.unwrap_or_else(|_| Err(SandboxError::LauncherGone.into()))
     }
 
@@ -303,18 +308,17 @@ fn skill_files(skill: &Skill) -> SkillFiles {
     }
 }
 
-fn read_bounded(file: std::fs::File, path: String) -> Result<Vec<u8>, ToolboxError> {
+fn read_bounded(file: std::fs::File, path: String, most: u64) -> Result<Vec<u8>, ToolboxError> {
     let unreadable = |source| ToolboxError::File {
         path: path.clone(),
         source,
     };
     let size = file.metadata().map_err(unreadable)?.len();
-    if size > MOST_READ {
-        let most = MOST_READ;
+    if size > most {
         return Err(ToolboxError::FileTooLarge { path, size, most });
     }
     let mut bytes = Vec::new();
-    file.take(MOST_READ)
+    file.take(most)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;
     Ok(bytes)

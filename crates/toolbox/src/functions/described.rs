@@ -13,11 +13,19 @@ const LONGEST_DESCRIPTION: usize = 1024;
 const LONGEST_SCHEMA: usize = 16 << 10;
 
 /// A function that becomes a tool.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) input_schema: Value,
+}
+
+impl Function {
+    /// How long its texts are, about.
+    pub(super) fn bytes(&self) -> usize {
+        let texts = self.name.len() + self.description.len();
+        texts + self.input_schema.to_string().len()
+    }
 }
 
 /// Reads a list of name, description and schema.

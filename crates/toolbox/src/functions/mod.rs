@@ -4,7 +4,8 @@
 //! A sandbox ends all processes with each run, so there is no worker that lives from
 //! call to call; what is warm is the interpreter, which the sandbox starts ahead and
 //! which waits for the next run of the session. Each call imports the `tools.py` anew:
-//! nothing a call leaves behind in memory can change the next.
+//! nothing a call leaves behind in memory can change the next. What the functions are is
+//! remembered, so that a conversation's next request need not ask again.
 //!
 //! The module that skills import (`prowess`) travels with the program, so it is there
 //! in every session and can never differ from the toolbox. What is printed is told as
@@ -13,6 +14,7 @@
 
 mod answer;
 mod described;
+mod remembered;
 
 pub(crate) use described::Function;
 
@@ -51,20 +53,22 @@ pub(crate) async fn describe(
     }
     let problem = |why: String| format!("the tools of its tools.py are missing: {why}");
     let request = Request::new(toolbox, &skill.name, None, &Value::Null).map_err(problem)?;
+    let key = remembered::key(skill, request.context());
+    if let Some(functions) = remembered::recall(&key) {
+        return Ok(functions);
+    }
     let mut execution = request.execution();
     execution.timeout = Some(DESCRIBING);
     let report = toolbox.execute(execution).await;
     let report = report.map_err(|error| problem(error.to_string()))?;
-    let answer = Answer::find(&report, &request.marker);
-    match answer {
-        Some(Answer {
-            status: Status::Ok,
-            text,
-            ..
-        }) => described::read(&text).map_err(problem),
-        Some(answer) => Err(problem(format!("importing it failed:\n{}", answer.text))),
-        None => Err(problem(no_answer(&report))),
-    }
+    let functions = match Answer::find(&report, &request.marker) {
+        Some(answer) if answer.status == Status::Ok => described::read(&answer.text),
+        Some(answer) => Err(format!("importing it failed:\n{}", answer.text)),
+        None => Err(no_answer(&report)),
+    };
+    let functions = functions.map_err(problem)?;
+    remembered::remember(key, &functions);
+    Ok(functions)
 }
 
 pub(crate) async fn call(
@@ -200,6 +204,11 @@ impl Request {
             },
         });
         Ok(Self { body, marker })
+    }
+
+    /// Who asks, and where.
+    fn context(&self) -> &Value {
+        self.body.get("context").unwrap_or(&Value::Null)
     }
 
     fn execution(&self) -> Execution {

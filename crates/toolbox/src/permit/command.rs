@@ -156,4 +156,11 @@ mod tests {
             assert!(fits(line, "git diff:*").is_err(), "{line}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn no_line_is_too_odd_to_be_judged(line in ".{0,80}", pattern in ".{0,20}") {
+            let _ = fits(&line, &pattern);
+        }
+    }
 }

@@ -126,6 +126,9 @@ fn where_the_system_prompt_lists_the_skills_the_tool_does_not() {
     };
     let toolbox = reading(&three(), options);
     assert!(!toolbox.tools()[0].description.contains("charts"));
+    let listed = toolbox.catalogue();
+    assert!(listed.starts_with("- pdf-forms: Fills"), "{listed}");
+    assert_eq!(listed.lines().count(), 3);
 }
 
 #[tokio::test]
@@ -142,7 +145,7 @@ async fn many_skills_stay_within_the_budget_and_can_be_searched() {
         "{}",
         tools[0].description.len()
     );
-    assert!(tools[0].description.ends_with(" more: use search_skills)"));
+    assert!(tools[0].description.ends_with(" more: search for them)"));
 
     let input = json!({ "query": "about task 777", "limit": 1 });
     let found = toolbox.call("search_skills", &input, None).await;

@@ -286,3 +286,17 @@ async fn what_a_function_prints_is_passed_on_as_it_comes_and_its_answer_is_not()
     }
     assert_eq!(String::from_utf8(seen).unwrap(), "this is no result\n");
 }
+
+#[tokio::test]
+async fn what_is_known_of_a_skills_functions_is_not_asked_again() {
+    let tools =
+        "from prowess import tool\nopen('imported', 'a').write('x')\n@tool\ndef f(): pass\n";
+    let once = broken("once", tools);
+    let first = Running::new(std::slice::from_ref(&once)).await;
+    first.load("once").await;
+    assert_eq!(text(&first.bash("cat imported").await), "x");
+    let next = Running::new(&[once]).await;
+    next.load("once").await;
+    assert!(names(&next.toolbox).contains(&"once__f".to_owned()));
+    assert_eq!(next.workspace.session(), None, "nothing had to run");
+}

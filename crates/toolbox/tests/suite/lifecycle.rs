@@ -207,3 +207,16 @@ async fn a_skill_of_any_name_can_be_run() {
     let tool = names(&toolbox).pop().unwrap();
     assert_eq!(text(&toolbox.call(&tool, &json!({}), None).await), "went");
 }
+
+#[tokio::test]
+async fn calls_run_side_by_side_on_other_threads() {
+    let running = Arc::new(Running::new(&[with_tool("a", "print(1)")]).await);
+    running.load("a").await;
+    let calls = (0..4).map(|_| {
+        let running = Arc::clone(&running);
+        tokio::spawn(async move { running.call("a__go", json!({})).await })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        assert_eq!(text(&call.await.unwrap()), "1");
+    }
+}

@@ -14,5 +14,6 @@ mod hostile;
 mod lifecycle;
 mod litellm;
 mod loading;
+mod rivals;
 mod shelves;
 mod support;
