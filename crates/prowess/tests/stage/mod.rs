@@ -101,13 +101,16 @@ pub(crate) fn model(upstream: &str) -> String {
     format!("{upstream}/hero")
 }
 
-/// All ways of the mock to fail, in each of its dialects: the names of the providers.
+/// The mock in each of its dialects: the names of the providers.
+pub(crate) fn mocks() -> Vec<String> {
+    let names = UPSTREAMS.iter().map(|(name, _)| (*name).to_owned());
+    names.filter(|name| name.starts_with("mock")).collect()
+}
+
+/// All its ways to fail, in each of its dialects.
 pub(crate) fn failing() -> Vec<String> {
-    let mocks = UPSTREAMS
-        .iter()
-        .filter(|(name, _)| name.starts_with("mock"));
-    mocks
-        .flat_map(|(name, _)| FAILURES.map(|(failure, _)| format!("{name}-{failure}")))
+    let all = mocks().into_iter();
+    all.flat_map(|name| FAILURES.map(|(failure, _)| format!("{name}-{failure}")))
         .collect()
 }
 
@@ -120,6 +123,7 @@ fn gateway_config(scripted: &str, mock: &str) -> String {
             writeln!(config, "[providers.{name}]\n{kind}\n{common}\n{more}").unwrap();
         };
         provider(name.to_owned(), "");
+        // Each way to fail is a provider of its own: failures in a row are counted.
         for (failure, header) in FAILURES {
             provider(
                 format!("{name}-{failure}"),
