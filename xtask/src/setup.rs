@@ -7,14 +7,15 @@ use anyhow::{Context, bail};
 use crate::run::{command, root, run, succeeds, target};
 
 /// Python clients of the server that are tried, each in an environment of its own:
-/// the vendors', old and new, another gateway's, and a fuzzer of APIs.
-const SDK_CLIENTS: [&str; 7] = [
+/// the vendors', old and new, another gateway's, a command line, and a fuzzer of APIs.
+const SDK_CLIENTS: [&str; 8] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
     "openai-2.54",
     "openai-3.49",
     "litellm",
+    "llm",
     "schemathesis",
 ];
 
@@ -22,7 +23,8 @@ const SDK_CLIENTS: [&str; 7] = [
 pub(crate) fn all() -> anyhow::Result<()> {
     system()?;
     python()?;
-    node()
+    node("tests/sdk", &target().join("sdk/node"))?;
+    node("tests/agents", &target().join("sdk/agents"))
 }
 
 /// Programs that tests start: a database server, and an interpreter that the
@@ -96,22 +98,23 @@ fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The JavaScript clients of `tests/sdk/package.json`.
-fn node() -> anyhow::Result<()> {
-    let place = target().join("sdk/node");
+/// The JavaScript packages of a folder's `package.json`: clients of the server and a
+/// mock of its upstreams, and, since they are large, coding agents by themselves.
+fn node(folder: &str, place: &Path) -> anyhow::Result<()> {
+    let folder = root().join(folder);
     let stamp = place.join("installed.json");
-    let wanted = root().join("tests/sdk/package-lock.json");
+    let wanted = folder.join("package-lock.json");
     if same(&wanted, &stamp) {
         return Ok(());
     }
     if !succeeds(&mut command("npm", &["--version"])) {
         system_packages(&["nodejs", "npm"])?;
     }
-    std::fs::create_dir_all(&place)?;
+    std::fs::create_dir_all(place)?;
     for file in ["package.json", "package-lock.json"] {
-        std::fs::copy(root().join("tests/sdk").join(file), place.join(file))?;
+        std::fs::copy(folder.join(file), place.join(file))?;
     }
-    run(command("npm", &["ci", "--no-audit", "--no-fund", "--silent"]).current_dir(&place))?;
+    run(command("npm", &["ci", "--no-audit", "--no-fund", "--silent"]).current_dir(place))?;
     std::fs::copy(&wanted, &stamp).context("cannot note what was installed")?;
     Ok(())
 }

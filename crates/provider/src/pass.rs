@@ -3,16 +3,21 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use prowess_wire::is_error;
+use prowess_wire::raw::RawObject;
 
 use crate::call::Caller;
 use crate::error::CallError;
-use crate::http::{ByteStream, HttpAnswer, headers};
+use crate::http::{ByteStream, HttpAnswer, Idle, headers, read_ahead};
 use crate::key::Secret;
 use crate::limit::Permit;
 use crate::provider::{Engine, HttpEngine};
 use crate::retry::Tries;
 use crate::route::{Forwarded, Incoming, Target};
 use crate::upstream::Job;
+
+/// How much of an answer that is no stream is read before the client is told of it.
+const AHEAD: usize = 1 << 20;
 
 /// An upstream's answer as it came.
 #[derive(Debug)]
@@ -122,7 +127,10 @@ impl PassCall<'_> {
             let outcome = self.attempt(&mut refusal).await;
             leave.tell(&outcome);
             match outcome {
-                Ok(answer) => return Ok(self.passed(answer, permit)),
+                Ok(passed) => {
+                    let body = passed.body.holding(permit);
+                    return Ok(Passed { body, ..passed });
+                }
                 Err(error) => tries.again(error).await.map_err(|error| Refused {
                     error,
                     reply: refusal,
@@ -131,7 +139,7 @@ impl PassCall<'_> {
         }
     }
 
-    async fn attempt(&self, refusal: &mut Option<Box<Passed>>) -> Result<HttpAnswer, CallError> {
+    async fn attempt(&self, refusal: &mut Option<Box<Passed>>) -> Result<Passed, CallError> {
         let job = Job {
             task: self.incoming.task,
             dialect: self.incoming.client.into(),
@@ -144,35 +152,68 @@ impl PassCall<'_> {
         let key = self.key.as_ref();
         let answer = self.target.send(self.http, job, key).await?;
         if answer.status.is_success() {
-            return Ok(answer);
+            return self.begin(answer).await;
         }
         let (status, headers) = (answer.status, answer.headers.clone());
         let (error, body) = self
             .target
             .error_of(self.http, dialect, answer, key)
             .await?;
-        let mut headers = headers::to_client(headers);
-        headers.insert(header::CONTENT_LENGTH, body.len().into());
-        let provider = self.target.provider.name.clone();
-        *refusal = Some(Box::new(Passed {
-            body: ByteStream::whole(body, &provider),
-            model: self.target.model.clone(),
-            provider,
-            status,
-            headers,
-        }));
+        // An error that the client would not understand is told in other words.
+        if is_error(self.incoming.client, &body) {
+            let mut headers = headers::to_client(headers);
+            headers.insert(header::CONTENT_LENGTH, body.len().into());
+            let body = ByteStream::whole(body, &self.target.provider.name);
+            *refusal = Some(Box::new(self.passed(status, headers, body)));
+        }
         Err(error)
     }
 
-    fn passed(&self, answer: HttpAnswer, permit: Option<Permit>) -> Passed {
+    /// A stream passes as it comes. Of anything else the beginning, and usually all, is
+    /// read first: while the client has heard nothing, there can still be an error
+    /// instead of an answer that breaks off or is no JSON.
+    async fn begin(&self, answer: HttpAnswer) -> Result<Passed, CallError> {
         let provider = &self.target.provider.name;
-        let idle = self.http.client.timeouts().idle;
-        Passed {
-            provider: provider.clone(),
-            model: self.target.model.clone(),
-            status: answer.status,
-            headers: headers::to_client(answer.headers),
-            body: ByteStream::new(answer.body, idle, provider, permit),
+        let mut body = Idle::new(answer.body, self.http.client.timeouts().idle);
+        let body = if is_event_stream(&answer.headers) {
+            ByteStream::new(body, provider)
+        } else {
+            let read = read_ahead(&mut body, AHEAD).await;
+            let (start, all) = read.map_err(|error| error.to_call_error(provider))?;
+            if all {
+                self.check(&start)?;
+                ByteStream::whole(start, provider)
+            } else {
+                ByteStream::begun(start, body, provider)
+            }
+        };
+        Ok(self.passed(answer.status, headers::to_client(answer.headers), body))
+    }
+
+    fn check(&self, answer: &[u8]) -> Result<(), CallError> {
+        match RawObject::parse(answer) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(CallError::BadAnswer {
+                provider: self.target.provider.name.clone(),
+                reason: error.to_string(),
+            }),
         }
     }
+
+    fn passed(&self, status: StatusCode, headers: HeaderMap, body: ByteStream) -> Passed {
+        Passed {
+            provider: self.target.provider.name.clone(),
+            model: self.target.model.clone(),
+            status,
+            headers,
+            body,
+        }
+    }
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    kind.eq_ignore_ascii_case("text/event-stream")
 }

@@ -109,6 +109,8 @@ async fn an_error_is_passed_on_as_it_is_but_never_with_our_key_in_it() {
     );
 }
 
+const THIRD: &str = r#"{"type":"error","error":{"type":"api_error","message":"3"}}"#;
+
 #[tokio::test]
 async fn a_request_is_sent_again_before_the_first_byte_and_the_last_error_is_passed_on() {
     let upstream = Upstream::start().await;
@@ -118,13 +120,44 @@ async fn a_request_is_sent_again_before_the_first_byte_and_the_last_error_is_pas
             r#"{"type":"error","error":{"type":"overloaded_error","message":"1"}}"#,
         ))
         .answer(Answer::hang_up())
-        .answer(Answer::json(500, r#"{"n":3}"#));
+        .answer(Answer::json(500, THIRD));
     let route = route_to(anthropic(upstream.url()));
     let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
     let answer = passed(answer.unwrap());
     assert_eq!(answer.status, 500);
-    assert_eq!(drain(answer.body).await.0, br#"{"n":3}"#);
+    assert_eq!(drain(answer.body).await.0, THIRD.as_bytes());
     assert_eq!(upstream.requests().await.len(), 3);
+}
+
+#[tokio::test]
+async fn what_the_client_would_not_understand_is_an_error_and_not_passed_on() {
+    let upstream = Upstream::start().await;
+    let page = Answer::bytes(502, "text/html", "<html>Bad gateway</html>");
+    let foreign = Answer::json(404, r#"{"error":{"message":"no such model","code":"x"}}"#);
+    let answers = [
+        ("upstream-error", page),
+        ("upstream-error", foreign),
+        ("upstream-bad-answer", Answer::json(200, "{malformed")),
+        ("upstream-bad-answer", Answer::json(200, "")),
+        ("upstream-unreachable", Answer::json(200, r#"{"id":"#).cut()),
+    ];
+    let route = route_to(anthropic(upstream.url()));
+    for (code, answer) in answers {
+        upstream.answer_always(answer);
+        let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+        assert_eq!(answer.unwrap_err().code(), code);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_too_long_to_be_read_first_passes_as_it_comes() {
+    let upstream = Upstream::start().await;
+    let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(3 << 20));
+    upstream.answer(Answer::json(200, &long).in_pieces(700_000));
+    let route = route_to(anthropic(upstream.url()));
+    let answer = forward(&route, Client::Messages, Task::Generate, BODY, &sdk()).await;
+    let (bytes, error) = drain(passed(answer.unwrap()).body).await;
+    assert!(bytes == long.as_bytes() && error.is_none());
 }
 
 #[tokio::test]

@@ -65,6 +65,18 @@ fn saying(text: &str, stream: bool) -> prowess_wire::neutral::Request {
 }
 
 #[tokio::test]
+async fn instructions_after_the_users_words_hide_them_not() {
+    let mut request = saying("slow", false);
+    request.messages.push(Message {
+        role: Role::System,
+        ..Message::user("Be brief.")
+    });
+    let script = "[[step]]\nwhen.user = \"slow\"\nwhen.system = \"brief\"\ntext = \"Yes.\"\n";
+    let response = whole(call(&route_to(scripted(script)), &request).await.unwrap());
+    assert_eq!(response.content, [Block::text("Yes.")]);
+}
+
+#[tokio::test]
 async fn the_first_step_that_fits_answers_with_what_was_sent_put_in() {
     let response = whole(call(&route(), &saying("hello", false)).await.unwrap());
     assert_eq!(response.stop_reason, Some(StopReason::ToolUse));

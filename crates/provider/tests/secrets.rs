@@ -82,12 +82,15 @@ async fn keys_are_in_no_debug_output_and_in_no_error() {
         assert!(printed.contains("what is [redacted]"), "{printed}");
         check(model, &printed);
     }
-    upstream.answer(Answer::json(401, &format!("what is {KEY}?")));
+    let telling = |key: &str| {
+        format!(r#"{{"type":"error","error":{{"type":"authentication_error","message":"{key}"}}}}"#)
+    };
+    upstream.answer(Answer::json(401, &telling(KEY)));
     let route = providers.route("ant/x").unwrap();
     let body = r#"{"model":"x"}"#;
     let answer = forward(&route, Client::Messages, Task::Generate, body, &caller).await;
     let (bytes, _) = drain(passed(answer.unwrap()).body).await;
-    assert_eq!(bytes, b"what is [redacted]?");
+    assert_eq!(bytes, telling("[redacted]").as_bytes());
 }
 
 #[tokio::test]

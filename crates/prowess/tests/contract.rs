@@ -9,17 +9,9 @@ mod server;
 use std::fs;
 use std::process::Command;
 
-use installed::{installed, scripts};
+use installed::{installed, python, succeeded};
 use prowess_testkit::SkillFixture;
 use server::{MASTER, Server, prowess};
-
-fn succeeded(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text).into_owned();
-    assert!(output.status.success(), "{command:?}:\n{text}");
-    text
-}
 
 #[test]
 fn a_fuzzer_finds_no_failure_and_nothing_undocumented() {
@@ -87,10 +79,9 @@ fn an_installer_installs_from_the_public_index() {
 #[test]
 fn litellms_client_creates_lists_gets_and_deletes() {
     let server = Server::start(&[]);
-    let mut python = Command::new(installed("litellm").join("bin/python"));
-    python.arg("-B").arg(scripts().join("litellm_skills.py"));
-    python
+    let mut client = python("litellm", "litellm_skills.py");
+    client
         .env("PROWESS_URL", server.url())
         .env("PROWESS_API_KEY", MASTER);
-    succeeded(&mut python);
+    succeeded(&mut client);
 }

@@ -9,10 +9,9 @@
 mod installed;
 mod server;
 
-use std::path::PathBuf;
 use std::process::Command;
 
-use installed::{installed, scripts};
+use installed::{node, python, succeeded};
 use prowess_testkit::postgres::Postgres;
 use server::Server;
 
@@ -26,49 +25,23 @@ const PYTHON: [(&str, &str); 5] = [
 ];
 const NODE: [&str; 2] = ["anthropic.mjs", "openai.mjs"];
 
-fn run(mut command: Command, server: &Server, what: &str) {
-    let output = command
+fn run(mut client: Command, server: &Server) {
+    client
         .env("PROWESS_URL", server.url())
-        .env("PROWESS_API_KEY", server::MASTER)
-        .output()
-        .unwrap();
-    assert!(
-        output.status.success(),
-        "{what}:\n{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+        .env("PROWESS_API_KEY", server::MASTER);
+    succeeded(&mut client);
 }
 
 /// All at once: each client has names of its own.
 fn all_clients(server: &Server) {
     std::thread::scope(|scope| {
         for (client, script) in PYTHON {
-            scope.spawn(move || {
-                let mut python = Command::new(installed(client).join("bin/python"));
-                python.arg("-B").arg(scripts().join(script));
-                run(python, server, &format!("{client} {script}"));
-            });
+            scope.spawn(move || run(python(client, script), server));
         }
         for script in NODE {
-            scope.spawn(move || {
-                let mut node = Command::new("node");
-                node.arg(beside_packages(script));
-                run(node, server, script);
-            });
+            scope.spawn(move || run(node(script, "life.mjs"), server));
         }
     });
-}
-
-/// A script finds its packages only beside itself.
-fn beside_packages(script: &str) -> PathBuf {
-    let place = installed("node");
-    for file in [script, "life.mjs"] {
-        let copy = tempfile::NamedTempFile::new_in(&place).unwrap();
-        std::fs::copy(scripts().join(file), copy.path()).unwrap();
-        copy.persist(place.join(file)).unwrap();
-    }
-    place.join(script)
 }
 
 #[test]

@@ -81,6 +81,18 @@ fn unsaid(client: Client, response: &Response) -> Vec<Dropped> {
     drops.into_vec()
 }
 
+/// Whether a body is an error as clients of this dialect know it. Others than the vendor
+/// speak its dialect, and their errors do not always.
+pub fn is_error(client: Client, body: &[u8]) -> bool {
+    let Ok(body) = serde_json::from_slice::<Value>(body) else {
+        return false;
+    };
+    match client {
+        Client::Messages => anthropic::is_error(&body),
+        Client::Chat | Client::Responses => openai::is_error(&body),
+    }
+}
+
 /// Reads an upstream's error answer. A body that is none of the dialect's (a proxy's
 /// page, say) still gives an error of the right kind, with the start of its text.
 pub fn read_error(upstream: Dialect, status: u16, body: &[u8]) -> ApiError {

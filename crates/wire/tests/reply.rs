@@ -151,6 +151,22 @@ fn stop_sequences_work_where_the_upstream_has_none() {
 }
 
 #[test]
+fn calls_are_to_be_answered_whatever_geminis_word_for_the_end() {
+    let request = br#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"}]}"#;
+    let parts = json!([{"functionCall": {"name": "f", "args": {}}}]);
+    let answer =
+        json!({"candidates": [{"content": {"parts": parts}, "finishReason": "FUNCTION_CALL"}]});
+    let body = whole(Client::Messages, request, Dialect::Gemini, &answer);
+    assert_eq!(body["stop_reason"], "tool_use");
+    let sse = format!("data: {answer}\n\n");
+    let events = streamed(Client::Chat, request, Dialect::Gemini, &sse);
+    let reasons = events
+        .iter()
+        .filter_map(|event| event["choices"][0]["finish_reason"].as_str());
+    assert_eq!(reasons.collect::<Vec<_>>(), ["tool_calls"]);
+}
+
+#[test]
 fn sealed_reasoning_travels_through_every_client_and_comes_back() {
     let answer = json!({"responseId": "r1", "candidates": [{"finishReason": "STOP", "content": {"parts": [
         {"functionCall": {"id": "fc1", "name": "f", "args": {}}, "thoughtSignature": "c2ln"}]}}]});

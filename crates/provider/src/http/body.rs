@@ -125,6 +125,40 @@ where
     Ok(Some(all))
 }
 
+/// The beginning of a body, of `limit` bytes or a little more, and whether it is all.
+pub(crate) async fn read_ahead<B>(
+    body: &mut Idle<B>,
+    limit: usize,
+) -> Result<(Bytes, bool), BodyError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: std::error::Error,
+{
+    let mut read = Vec::new();
+    let mut size = 0;
+    while size < limit {
+        match body.chunk().await.transpose()? {
+            Some(chunk) => {
+                size += chunk.len();
+                read.push(chunk);
+            }
+            None => return Ok((joined(read), true)),
+        }
+    }
+    Ok((joined(read), false))
+}
+
+/// Most answers come in one piece, which is not copied.
+fn joined(mut pieces: Vec<Bytes>) -> Bytes {
+    match (pieces.pop(), pieces.is_empty()) {
+        (Some(only), true) => only,
+        (last, _) => {
+            pieces.extend(last);
+            pieces.concat().into()
+        }
+    }
+}
+
 /// The bytes of an upstream's answer, as they come. Dropping it closes the connection,
 /// which tells the upstream to stop.
 ///
@@ -133,35 +167,42 @@ where
 pub struct ByteStream {
     source: Source,
     provider: String,
-    _permit: Option<Permit>,
+    permit: Option<Permit>,
 }
 
 enum Source {
     Upstream(Box<Idle<reqwest::Body>>),
+    Begun(Bytes, Box<Idle<reqwest::Body>>),
     Whole(Bytes),
     Ended,
 }
 
 impl ByteStream {
-    pub(crate) fn new(
-        body: reqwest::Body,
-        limit: Duration,
-        provider: &str,
-        permit: Option<Permit>,
-    ) -> Self {
-        ByteStream {
-            source: Source::Upstream(Box::new(Idle::new(body, limit))),
-            provider: provider.to_owned(),
-            _permit: permit,
-        }
+    pub(crate) fn new(body: Idle<reqwest::Body>, provider: &str) -> Self {
+        ByteStream::of(Source::Upstream(Box::new(body)), provider)
+    }
+
+    /// A body whose beginning has been read.
+    pub(crate) fn begun(start: Bytes, rest: Idle<reqwest::Body>, provider: &str) -> Self {
+        ByteStream::of(Source::Begun(start, Box::new(rest)), provider)
     }
 
     pub(crate) fn whole(bytes: Bytes, provider: &str) -> Self {
+        ByteStream::of(Source::Whole(bytes), provider)
+    }
+
+    fn of(source: Source, provider: &str) -> Self {
         ByteStream {
-            source: Source::Whole(bytes),
+            source,
             provider: provider.to_owned(),
-            _permit: None,
+            permit: None,
         }
+    }
+
+    /// The same, keeping a call's place until it is dropped.
+    pub(crate) fn holding(mut self, permit: Option<Permit>) -> Self {
+        self.permit = permit;
+        self
     }
 }
 
@@ -172,15 +213,20 @@ impl Stream for ByteStream {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Box<ApiError>>>> {
-        let item = match &mut self.source {
-            Source::Upstream(body) => ready!(body.poll_chunk(context)),
-            Source::Whole(bytes) => Some(Ok(std::mem::take(bytes))),
-            Source::Ended => None,
+        let (item, next) = match std::mem::replace(&mut self.source, Source::Ended) {
+            Source::Upstream(mut body) => match body.poll_chunk(context) {
+                Poll::Pending => {
+                    self.source = Source::Upstream(body);
+                    return Poll::Pending;
+                }
+                Poll::Ready(Some(Ok(chunk))) => (Some(Ok(chunk)), Source::Upstream(body)),
+                Poll::Ready(end) => (end, Source::Ended),
+            },
+            Source::Begun(start, rest) => (Some(Ok(start)), Source::Upstream(rest)),
+            Source::Whole(bytes) => (Some(Ok(bytes)), Source::Ended),
+            Source::Ended => (None, Source::Ended),
         };
-        let was_whole = matches!(self.source, Source::Whole(_));
-        if was_whole || !matches!(item, Some(Ok(_))) {
-            self.source = Source::Ended;
-        }
+        self.source = next;
         let told = |error: BodyError| Box::new(mid_stream(&error, &self.provider));
         Poll::Ready(item.map(|item| item.map_err(told)))
     }

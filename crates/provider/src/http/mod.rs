@@ -7,6 +7,6 @@ pub(crate) mod headers;
 mod retry_after;
 
 pub use body::ByteStream;
-pub(crate) use body::{BodyError, Idle, mid_stream, read_all};
+pub(crate) use body::{BodyError, Idle, mid_stream, read_ahead, read_all};
 pub(crate) use client::{HttpAnswer, HttpClient};
 pub(crate) use retry_after::{retry_after, should_retry};

@@ -26,7 +26,7 @@
 //!
 //! | key | holds when |
 //! |---|---|
-//! | `user` | the last message is the user's and its text contains this |
+//! | `user` | the last message (but for instructions) is the user's and its text contains this |
 //! | `tool_result` | the last message holds a tool's result that contains this |
 //! | `system` | the instructions contain this |
 //! | `tools` | all tools of these names are offered |

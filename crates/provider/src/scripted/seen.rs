@@ -1,15 +1,17 @@
 //! What a script can see of a request.
 
-use prowess_wire::neutral::{Block, Content, Request, Role};
+use prowess_wire::neutral::{Block, Content, Message, Request, Role};
 
 /// What a script can see of a request.
 #[derive(Debug)]
 pub(super) struct Seen<'a> {
     pub(super) model: &'a str,
-    /// The text of the last message, when it is the user's.
+    /// The text of the last message, when it is the user's. Instructions that follow it,
+    /// as some clients send them in the middle of a conversation, are no message here.
     pub(super) user: String,
     /// The text of the tools' results in the last message.
     pub(super) tool_result: String,
+    /// All instructions, those in the middle of the conversation too.
     pub(super) system: String,
     /// Which turn of the model it will be.
     pub(super) turn: usize,
@@ -18,20 +20,24 @@ pub(super) struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     pub(super) fn of(request: &'a Request, model: &'a str) -> Self {
-        let last = request
+        let (told, said): (Vec<&Message>, Vec<&Message>) = request
             .messages
+            .iter()
+            .partition(|message| message.role == Role::System);
+        let last = said
             .last()
             .filter(|message| message.role == Role::User)
             .map_or(&[][..], |message| &message.content);
-        let spoken = request
-            .messages
+        let spoken = said
             .iter()
             .filter(|message| message.role == Role::Assistant);
+        let told = told.iter().map(|message| &message.content);
+        let system = std::iter::once(&request.system).chain(told);
         Seen {
             model,
             user: texts(last),
             tool_result: results(last),
-            system: texts(&request.system),
+            system: texts(system.flatten()),
             turn: spoken.count() + 1,
             tools: request
                 .tools
@@ -102,8 +108,8 @@ fn size(block: &Block) -> usize {
     }
 }
 
-fn texts(blocks: &[Block]) -> String {
-    let texts: Vec<&str> = blocks.iter().filter_map(Block::as_text).collect();
+fn texts<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> String {
+    let texts: Vec<&str> = blocks.into_iter().filter_map(Block::as_text).collect();
     texts.join("\n")
 }
 

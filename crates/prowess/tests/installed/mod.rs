@@ -1,10 +1,24 @@
 //! What `cargo xtask test` installs for these tests.
 
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test binary uses what it needs of this module"
+)]
+
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder of what the tests bring for others: programs of clients, scripts of
+/// upstreams.
+pub(crate) fn material(folder: &str) -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+    tests.join(folder).canonicalize().unwrap()
+}
 
 /// The scripts that the clients run.
 pub(crate) fn scripts() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/sdk")
+    material("sdk")
 }
 
 /// Where a client is: `target/sdk/NAME`.
@@ -17,4 +31,37 @@ pub(crate) fn installed(name: &str) -> PathBuf {
         path.display()
     );
     path
+}
+
+/// A script in the environment of a Python client.
+pub(crate) fn python(client: &str, script: &str) -> Command {
+    let mut python = Command::new(installed(client).join("bin/python"));
+    python.arg("-B").arg(scripts().join(script));
+    python
+}
+
+/// A script of a JavaScript client. It finds its packages only beside itself.
+pub(crate) fn node(script: &str, common: &str) -> Command {
+    let place = installed("node");
+    for file in [script, common] {
+        let copy = tempfile::NamedTempFile::new_in(&place).unwrap();
+        std::fs::copy(scripts().join(file), copy.path()).unwrap();
+        copy.persist(place.join(file)).unwrap();
+    }
+    let mut node = Command::new("node");
+    node.arg(place.join(script));
+    node
+}
+
+/// Runs a command that must succeed; gives what it printed.
+pub(crate) fn succeeded(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{command:?}:\n{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    text(&output.stdout)
 }

@@ -13,6 +13,13 @@ pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
     Some(read_error_value(Some(status), value))
 }
 
+/// Whether a body is an error as Anthropic's clients know it.
+pub(crate) fn is_error(body: &Value) -> bool {
+    let text = |key: &str| body.get("error").and_then(|error| error.get(key)?.as_str());
+    let marked = body.get("type").and_then(Value::as_str) == Some("error");
+    marked && text("type").is_some() && text("message").is_some()
+}
+
 /// The error in an envelope; in a stream there is no status to go by.
 pub(crate) fn read_error_value(status: Option<u16>, envelope: Value) -> ApiError {
     let error = envelope.get("error").unwrap_or(&Value::Null);

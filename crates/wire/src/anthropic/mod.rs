@@ -18,7 +18,7 @@ mod usage;
 
 pub(crate) use block_in::read_block;
 pub(crate) use block_out::to_client as block_to_client;
-pub(crate) use error::{read_error, render_error};
+pub(crate) use error::{is_error, read_error, render_error};
 pub(crate) use request_in::read_request;
 pub(crate) use request_out::{write_request, write_thinking};
 pub(crate) use response_in::read_response;

@@ -90,7 +90,8 @@ pub(super) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireErr
 }
 
 /// Why it stopped. A call that came out malformed is a failure that is worth another
-/// try, not an answer.
+/// try, not an answer. With a reason that is not known here, the calls decide: a client
+/// that is not told of them would not answer them.
 pub(super) fn stop_reason(reason: &str, calls: bool) -> Result<StopReason, ApiError> {
     match reason {
         "STOP" | "FINISH_REASON_UNSPECIFIED" if calls => Ok(StopReason::ToolUse),
@@ -111,6 +112,7 @@ pub(super) fn stop_reason(reason: &str, calls: bool) -> Result<StopReason, ApiEr
                 format!("the model's answer could not be used: {reason}"),
             )
         }),
+        _ if calls => Ok(StopReason::ToolUse),
         other => Ok(StopReason::Other(other.to_owned())),
     }
 }

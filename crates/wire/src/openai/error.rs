@@ -27,6 +27,12 @@ pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
     }
 }
 
+/// Whether a body is an error as OpenAI's clients know it.
+pub(crate) fn is_error(body: &Value) -> bool {
+    let message = body.get("error").and_then(|error| error.get("message"));
+    message.is_some_and(Value::is_string)
+}
+
 /// The inner error object; in a stream there is no status to go by.
 pub(crate) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
     let text = |key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);

@@ -8,7 +8,7 @@ mod usage;
 
 pub(crate) use cache::{read_breakpoint, write_breakpoint};
 pub(crate) use effort::effort_of;
-pub(crate) use error::{read_error, read_error_value, render_error};
+pub(crate) use error::{is_error, read_error, read_error_value, render_error};
 pub(crate) use refusal::{Spoken, explanation};
 pub(crate) use usage::{Names, read_usage, write_usage};
 

@@ -1,0 +1,68 @@
+//! Upstreams of every vendor that fail in every way their mock knows: each client is
+//! told so in words it understands, and the server goes on.
+//!
+//! The clients' programs print what they understood, line by line.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod installed;
+mod server;
+mod stage;
+
+use std::process::Command;
+
+use installed::{node, python, succeeded};
+use stage::{Stage, failing, mocks};
+
+/// Where the words of the system begin, which depend on how fast a connection ends.
+const SYSTEMS_WORDS: [&str; 2] = [" in the middle of an answer: ", " cannot be reached: "];
+
+/// Each client says hello to upstreams that fail at once, and asks others for a stream
+/// that breaks off; what it was told is kept as a snapshot.
+fn are_told<const N: usize>(clients: [(&str, fn() -> Command); N]) {
+    let mut stage = Stage::start();
+    for (name, client) in clients {
+        let told = told(&stage, client(), &failing(), "hello");
+        insta::assert_snapshot!(format!("{name}_failed"), told);
+        let mut client = client();
+        client.env("PROWESS_STREAM_ONLY", "1");
+        let told = self::told(&stage, client, &mocks(), "break off");
+        insta::assert_snapshot!(format!("{name}_broke_off"), told);
+    }
+    let log = stage.gateway.log();
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+fn told(stage: &Stage, mut client: Command, upstreams: &[String], say: &str) -> String {
+    let upstreams: Vec<&str> = upstreams.iter().map(String::as_str).collect();
+    stage.tell(&mut client, &upstreams);
+    let said = succeeded(client.env("PROWESS_SAY", say));
+    let lines = said.lines().map(|line| {
+        let found = SYSTEMS_WORDS
+            .iter()
+            .find_map(|word| line.split_once(word).zip(Some(word)));
+        match found {
+            Some(((before, _), word)) => format!("{before}{word}…\n"),
+            None => format!("{line}\n"),
+        }
+    });
+    lines.collect()
+}
+
+#[test]
+fn anthropics_clients_understand_how_their_upstream_failed() {
+    are_told([
+        ("anthropic_python", || {
+            python("anthropic-2.8", "fail_anthropic.py")
+        }),
+        ("anthropic_node", || node("fail_anthropic.mjs", "fail.mjs")),
+    ]);
+}
+
+#[test]
+fn openais_clients_understand_how_their_upstream_failed() {
+    are_told([
+        ("openai_python", || python("openai-3.49", "fail_openai.py")),
+        ("openai_node", || node("fail_openai.mjs", "fail.mjs")),
+    ]);
+}

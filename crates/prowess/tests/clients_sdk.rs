@@ -1,0 +1,118 @@
+//! The vendors' own clients, and others', each on models of other vendors: a
+//! conversation with a tool that is called twice, whole and streamed.
+//!
+//! The programs in `tests/sdk/` check what they are told; `cargo xtask test` installs
+//! the clients.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod installed;
+mod server;
+mod stage;
+
+use installed::{installed, node, python, scripts, succeeded};
+use server::MASTER;
+use stage::{Stage, model};
+use std::process::Command;
+
+/// Upstreams that do not speak what Anthropic's clients speak.
+const NOT_ANTHROPIC: [&str; 6] = [
+    "chat",
+    "responses",
+    "mock-chat",
+    "mock-responses",
+    "mock-gemini",
+    "mock-converse",
+];
+
+/// Upstreams that do not speak what OpenAI's clients speak.
+const NOT_OPENAI: [&str; 4] = ["messages", "mock-messages", "mock-gemini", "mock-converse"];
+
+/// Runs programs at once.
+fn all(commands: Vec<Command>) {
+    std::thread::scope(|scope| {
+        for mut command in commands {
+            scope.spawn(move || succeeded(&mut command));
+        }
+    });
+}
+
+#[test]
+fn anthropics_clients_talk_with_models_of_others() {
+    let stage = Stage::start();
+    let versions = ["anthropic-0.100", "anthropic-1.17", "anthropic-2.8"];
+    let mut clients: Vec<Command> = versions
+        .iter()
+        .map(|version| python(version, "talk_anthropic.py"))
+        .collect();
+    clients.push(node("talk_anthropic.mjs", "weather.mjs"));
+    for client in &mut clients {
+        stage.tell(client, &NOT_ANTHROPIC);
+    }
+    all(clients);
+}
+
+#[test]
+fn openais_clients_talk_with_models_of_others() {
+    let stage = Stage::start();
+    let versions = ["openai-2.54", "openai-3.49"];
+    let mut clients: Vec<Command> = versions
+        .iter()
+        .map(|version| python(version, "talk_openai.py"))
+        .collect();
+    clients.push(node("talk_openai.mjs", "weather.mjs"));
+    for client in &mut clients {
+        stage.tell(client, &NOT_OPENAI);
+    }
+    all(clients);
+}
+
+#[test]
+fn litellm_as_a_client_talks_with_models_of_others() {
+    let stage = Stage::start();
+    let mut client = python("litellm", "talk_litellm.py");
+    stage.tell(&mut client, &["messages", "chat", "mock-gemini"]);
+    succeeded(&mut client);
+}
+
+#[test]
+fn the_llm_command_line_talks_with_models_of_others() {
+    let stage = Stage::start();
+    let home = tempfile::tempdir().unwrap();
+    let url = stage.gateway.url();
+    // It has an API for each of OpenAI's two.
+    let mut models = String::new();
+    for (api, responses) in [("chat", false), ("responses", true)] {
+        for upstream in NOT_OPENAI {
+            models.push_str(&format!(
+                "- model_id: {api}-{upstream}\n  model_name: {}\n  api_base: {url}/v1\n  \
+                 supports_tools: true\n  responses: {responses}\n",
+                model(upstream)
+            ));
+        }
+    }
+    std::fs::write(home.path().join("extra-openai-models.yaml"), models).unwrap();
+    let ask = |model: &str, options: &[&str]| {
+        let mut llm = Command::new(installed("llm").join("bin/llm"));
+        llm.env("LLM_USER_PATH", home.path())
+            .args(["-m", model, "--key", MASTER, "--no-log", "--functions"])
+            .arg(scripts().join("weather_tool.py"))
+            .args(["-s", "You know the weather only from your tool."])
+            .args(options)
+            .arg("How is the weather in Bern and in Oslo?");
+        llm
+    };
+    let talks: [(&str, &[&str]); 6] = [
+        ("chat-messages", &[]),
+        ("chat-mock-gemini", &["--no-stream"]),
+        ("chat-mock-converse", &["--async"]),
+        ("responses-messages", &["--no-stream"]),
+        ("responses-mock-messages", &["--async"]),
+        ("responses-mock-gemini", &[]),
+    ];
+    for (model, options) in talks {
+        let said = succeeded(&mut ask(model, options));
+        let answer = "I see. Bern: rain, 7 degrees\nOslo: snow, -3 degrees\n";
+        assert!(said.ends_with(answer), "{model}: {said}");
+    }
+}
