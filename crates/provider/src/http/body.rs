@@ -13,6 +13,7 @@ use prowess_wire::neutral::{ApiError, ErrorKind};
 use tokio::time::{Instant, Sleep};
 
 use super::client::reason_of;
+use super::link::AnswerBody;
 use crate::error::CallError;
 use crate::limit::Permit;
 
@@ -137,14 +138,14 @@ pub struct ByteStream {
 }
 
 enum Source {
-    Upstream(Box<Idle<reqwest::Body>>),
+    Upstream(Box<Idle<AnswerBody>>),
     Whole(Bytes),
     Ended,
 }
 
 impl ByteStream {
     pub(crate) fn new(
-        body: reqwest::Body,
+        body: AnswerBody,
         limit: Duration,
         provider: &str,
         permit: Option<Permit>,
