@@ -80,9 +80,9 @@ async fn run_server(mut config: Config) -> anyhow::Result<()> {
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
     announce(&config, &listener)?;
     let app = App::new(store.clone(), config.server.settings);
-    serve(listener, app, stop, config.server.options).await;
+    let served = serve(listener, app, stop, config.server.options).await;
     store.close().await;
-    Ok(())
+    served.context("cannot serve")
 }
 
 /// Whose models can be called.
