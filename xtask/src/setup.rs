@@ -64,7 +64,7 @@ fn python() -> anyhow::Result<()> {
 }
 
 /// Makes an environment, unless one with the same packages is there.
-fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
+pub(crate) fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
     let stamp = place.join("requirements.txt");
     if same(wanted, &stamp) {
         return Ok(());
