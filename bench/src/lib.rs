@@ -4,6 +4,8 @@
 //! the same work on the same data, alternating between the two in one run, so that
 //! whatever else the machine does weighs on both alike.
 
+pub mod gateway;
+
 use std::fmt::Write as _;
 use std::time::Duration;
 

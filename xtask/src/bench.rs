@@ -1,11 +1,19 @@
 //! `cargo xtask bench [NAME]`
 
-use crate::run::{self, cargo};
+use crate::run::{self, cargo, command, root, target};
 use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// live with it; the others are binaries of the package in `bench/`.
-const ALL: [&str; 5] = ["validate", "pack", "discover", "store", "sandbox"];
+const ALL: [&str; 7] = [
+    "validate",
+    "pack",
+    "discover",
+    "store",
+    "sandbox",
+    "gateway",
+    "gateway-load",
+];
 
 /// Run a benchmark, or all of them.
 #[derive(Debug, clap::Args)]
@@ -13,6 +21,9 @@ pub(crate) struct Args {
     /// The benchmark; all of them when left out
     #[arg(value_parser = ALL)]
     name: Option<String>,
+    /// Install LiteLLM's proxy and measure the gateway beside it
+    #[arg(long)]
+    with_litellm: bool,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
@@ -26,7 +37,29 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             "sandbox" => ["prowess-sandbox", "--example", "bench"],
             name => ["prowess-bench", "--bin", name],
         };
-        run::run(&mut cargo(&[run.as_slice(), which.as_slice()].concat()))?;
+        let mut bench = cargo(&[run.as_slice(), which.as_slice()].concat());
+        if *name == "gateway" {
+            nginx()?;
+            if args.with_litellm {
+                bench.env("PROWESS_BENCH_LITELLM", litellm()?);
+            }
+        }
+        run::run(&mut bench)?;
     }
     Ok(())
+}
+
+/// The reverse proxy that the gateway is held against.
+fn nginx() -> anyhow::Result<()> {
+    if run::succeeds(&mut command("nginx", &["-v"])) {
+        return Ok(());
+    }
+    setup::system_packages(&["nginx-light"])
+}
+
+/// LiteLLM's proxy in an environment of its own.
+fn litellm() -> anyhow::Result<std::path::PathBuf> {
+    let place = target().join("bench-litellm");
+    setup::environment(&root().join("bench/gateway/litellm.txt"), &place)?;
+    Ok(place)
 }

@@ -72,7 +72,7 @@ pub(crate) fn rivals() -> anyhow::Result<()> {
 }
 
 /// Makes an environment, unless one with the same packages is there.
-fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
+pub(crate) fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
     let stamp = place.join("requirements.txt");
     if same(wanted, &stamp) {
         return Ok(());

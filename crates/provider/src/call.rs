@@ -220,7 +220,7 @@ impl Target {
                 provider: self.provider.name.clone(),
                 error,
             })?;
-        http.add_headers(request.headers_mut());
+        http.add_headers(&mut request.headers);
         http.client.send(request).await
     }
 

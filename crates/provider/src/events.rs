@@ -12,7 +12,7 @@ use prowess_wire::StreamReader;
 use prowess_wire::neutral::StreamEvent;
 use tokio::time::Sleep;
 
-use crate::http::{Idle, mid_stream};
+use crate::http::{AnswerBody, Idle, mid_stream};
 use crate::key::Secret;
 use crate::limit::Permit;
 use crate::scripted::Playback;
@@ -38,7 +38,7 @@ enum Source {
 }
 
 struct Upstream {
-    body: Idle<reqwest::Body>,
+    body: Idle<AnswerBody>,
     reader: StreamReader,
     provider: String,
     /// How long the end of the body is still waited for, once the answer has ended.
@@ -47,7 +47,7 @@ struct Upstream {
 
 impl EventStream {
     pub(crate) fn open(
-        body: Idle<reqwest::Body>,
+        body: Idle<AnswerBody>,
         reader: StreamReader,
         provider: &str,
         key: Option<Secret>,

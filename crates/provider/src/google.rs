@@ -8,14 +8,14 @@ use aws_lc_rs::rsa::KeyPair;
 use aws_lc_rs::signature::RSA_PKCS1_SHA256;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use http::{HeaderValue, Method, header};
-use reqwest::Url;
+use http::{HeaderMap, HeaderValue, Method, header};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use url::Url;
 
-use crate::http::{HttpClient, Idle, read_all};
+use crate::http::{HttpClient, HttpRequest, Idle, read_all};
 use crate::key::{KeyError, Secret, read_key};
 
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
@@ -82,7 +82,7 @@ impl GoogleTokens {
     }
 }
 
-async fn fetch(client: &HttpClient, request: reqwest::Request) -> Result<Token, KeyError> {
+async fn fetch(client: &HttpClient, request: HttpRequest) -> Result<Token, KeyError> {
     let answer = client.send(request).await.map_err(no_token)?;
     let status = answer.status;
     let mut body = Idle::new(answer.body, client.timeouts().idle);
@@ -111,7 +111,7 @@ impl Credentials {
     }
 
     /// The request for a token.
-    fn request(&self) -> Result<reqwest::Request, KeyError> {
+    fn request(&self) -> Result<HttpRequest, KeyError> {
         let (Credentials::ServiceAccount { token_uri, .. }
         | Credentials::AuthorizedUser { token_uri, .. }) = self;
         let url = Url::parse(token_uri.as_deref().unwrap_or(TOKEN_URI)).map_err(no_token)?;
@@ -136,13 +136,17 @@ impl Credentials {
                 .append_pair("client_secret", client_secret)
                 .append_pair("refresh_token", refresh_token),
         };
-        let mut request = reqwest::Request::new(Method::POST, url);
-        request.headers_mut().insert(
+        let mut headers = HeaderMap::new();
+        headers.insert(
             header::CONTENT_TYPE,
             HeaderValue::from_static("application/x-www-form-urlencoded"),
         );
-        *request.body_mut() = form.query().map(|form| form.to_owned().into());
-        Ok(request)
+        Ok(HttpRequest {
+            method: Method::POST,
+            url,
+            headers,
+            body: form.query().unwrap_or_default().to_owned().into(),
+        })
     }
 
     /// The signed claim to be the service account.

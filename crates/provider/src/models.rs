@@ -64,7 +64,7 @@ impl Provider {
             provider: self.name.clone(),
             error,
         })?;
-        http.add_headers(request.headers_mut());
+        http.add_headers(&mut request.headers);
         let answer = http.client.send(request).await?;
         let status = answer.status;
         let mut body = Idle::new(answer.body, http.client.timeouts().idle);

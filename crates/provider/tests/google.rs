@@ -33,7 +33,7 @@ fn vertex(upstream: &Upstream, credentials: &Path) -> ProviderConfig {
 
 fn field(request: &Received, name: &str) -> String {
     let url = format!("http://x/?{}", request.text());
-    let url = reqwest::Url::parse(&url).unwrap();
+    let url = url::Url::parse(&url).unwrap();
     let mut pairs = url.query_pairs();
     pairs.find(|(key, _)| key == name).unwrap().1.into_owned()
 }

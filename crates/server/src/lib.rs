@@ -27,7 +27,9 @@
 mod app;
 mod auth;
 mod context;
+mod crew;
 mod dialect;
+mod door;
 mod error;
 mod extract;
 mod form;

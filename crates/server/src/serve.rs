@@ -3,21 +3,18 @@
 //! When the server is told to stop it takes no new connection, lets every request
 //! that is under way finish, and after a deadline ends the rest.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use prowess_store::Store;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
+use crate::crew::Crew;
+use crate::door::Door;
 
 /// How connections are treated.
 #[derive(Debug, Clone)]
@@ -50,48 +47,35 @@ const GARBAGE_AGE: Duration = Duration::from_secs(3_600);
 /// no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Serves until `stop` is cancelled and everything under way has ended.
+/// Serves until `stop` is cancelled and everything under way has ended. Fails only if
+/// the threads for it cannot be started.
 pub async fn serve(
     listener: TcpListener,
     app: App,
     stop: CancellationToken,
     options: ServeOptions,
-) {
+) -> io::Result<()> {
+    let crew = Crew::start(&Door::new(app.router(), options.head), options.grace)?;
     let house = tokio::spawn(keep_house(
         app.store().clone(),
         options.housekeeping,
         stop.clone(),
     ));
-    let door = Door {
-        router: app.router(),
-        graceful: GracefulShutdown::new(),
-        head: options.head,
-    };
     let seats = Arc::new(Semaphore::new(options.connections.max(1)));
-    let mut open = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
             accepted = accept(&listener, &seats) => accepted,
         };
         if let Some((stream, seat)) = accepted {
-            open.spawn(door.attend(stream, seat));
+            crew.attend(stream, seat);
         }
-        while open.try_join_next().is_some() {}
     }
     drop(listener);
-    if tokio::time::timeout(options.grace, door.graceful.shutdown())
-        .await
-        .is_err()
-    {
-        tracing::warn!(
-            open = open.len(),
-            "requests did not finish in time; ending them"
-        );
-    }
-    open.shutdown().await;
+    crew.finish().await;
     // It stops by the same token.
     let _ = house.await;
+    Ok(())
 }
 
 async fn accept(
@@ -105,43 +89,6 @@ async fn accept(
             tracing::warn!(%error, "cannot accept a connection");
             tokio::time::sleep(ACCEPT_PAUSE).await;
             None
-        }
-    }
-}
-
-struct Door {
-    router: Router,
-    graceful: GracefulShutdown,
-    head: Duration,
-}
-
-impl Door {
-    /// One connection, from its first byte to its last.
-    fn attend(
-        &self,
-        stream: TcpStream,
-        seat: OwnedSemaphorePermit,
-    ) -> impl Future<Output = ()> + use<> {
-        // Small answers shall not wait for more to send.
-        let _ = stream.set_nodelay(true);
-        let mut builder = Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.head);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .keep_alive_interval(Duration::from_secs(30))
-            .max_concurrent_streams(256);
-        let service = TowerToHyperService::new(self.router.clone());
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
-        let watched = self.graceful.watch(connection.into_owned());
-        async move {
-            if let Err(error) = watched.await {
-                tracing::debug!(%error, "a connection ended early");
-            }
-            drop(seat);
         }
     }
 }

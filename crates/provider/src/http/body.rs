@@ -13,6 +13,7 @@ use prowess_wire::neutral::{ApiError, ErrorKind};
 use tokio::time::{Instant, Sleep};
 
 use super::client::reason_of;
+use super::link::AnswerBody;
 use crate::error::CallError;
 use crate::limit::Permit;
 
@@ -171,19 +172,19 @@ pub struct ByteStream {
 }
 
 enum Source {
-    Upstream(Box<Idle<reqwest::Body>>),
-    Begun(Bytes, Box<Idle<reqwest::Body>>),
+    Upstream(Box<Idle<AnswerBody>>),
+    Begun(Bytes, Box<Idle<AnswerBody>>),
     Whole(Bytes),
     Ended,
 }
 
 impl ByteStream {
-    pub(crate) fn new(body: Idle<reqwest::Body>, provider: &str) -> Self {
+    pub(crate) fn new(body: Idle<AnswerBody>, provider: &str) -> Self {
         ByteStream::of(Source::Upstream(Box::new(body)), provider)
     }
 
     /// A body whose beginning has been read.
-    pub(crate) fn begun(start: Bytes, rest: Idle<reqwest::Body>, provider: &str) -> Self {
+    pub(crate) fn begun(start: Bytes, rest: Idle<AnswerBody>, provider: &str) -> Self {
         ByteStream::of(Source::Begun(start, Box::new(rest)), provider)
     }
 

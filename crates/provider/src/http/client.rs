@@ -1,23 +1,22 @@
-//! The client of one provider: built when first needed, with its own pool.
+//! The client of one provider: its connections, and the patience with them.
 //!
 //! HTTP/1.1 only. Over HTTP/2 all calls to a host would share one connection, and past
 //! the peer's limit of streams (often 100) they wait without a word; and dropping a
 //! call here closes its connection, which every upstream understands as "stop".
 
 use std::net::IpAddr;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use http::{HeaderMap, StatusCode};
-use reqwest::{Url, redirect};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use url::Url;
 
+use super::dial::Dialer;
+use super::link::{AnswerBody, Failed, Link};
+use super::pool::Pool;
 use crate::config::Timeouts;
 use crate::error::CallError;
-
-/// Idle connections kept per host: enough for bursts, few enough to be polite.
-const MAX_IDLE: usize = 256;
-/// Below the minute after which most load balancers close an idle connection.
-const IDLE_AGE: Duration = Duration::from_secs(50);
 
 /// A provider's HTTP client.
 #[derive(Debug)]
@@ -27,7 +26,17 @@ pub(crate) struct HttpClient {
     /// Whether it is on this machine, so that no proxy stands between.
     local: bool,
     // Building it reads the system's certificates; a gateway should start without.
-    client: OnceLock<Result<reqwest::Client, String>>,
+    dialer: OnceLock<Result<Dialer, String>>,
+    pool: Arc<Pool>,
+}
+
+/// A request, before it is sent.
+#[derive(Debug)]
+pub(crate) struct HttpRequest {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 /// The head of an answer, and its body to be read.
@@ -35,7 +44,7 @@ pub(crate) struct HttpClient {
 pub(crate) struct HttpAnswer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: reqwest::Body,
+    pub(crate) body: AnswerBody,
 }
 
 impl HttpClient {
@@ -44,7 +53,8 @@ impl HttpClient {
             local: is_local(base),
             provider: provider.to_owned(),
             timeouts: timeouts.clone(),
-            client: OnceLock::new(),
+            dialer: OnceLock::new(),
+            pool: Arc::default(),
         }
     }
 
@@ -53,31 +63,53 @@ impl HttpClient {
     }
 
     /// Sends a request and waits for the head of the answer.
-    pub(crate) async fn send(&self, request: reqwest::Request) -> Result<HttpAnswer, CallError> {
-        let client = self
-            .client
-            .get_or_init(|| build(&self.timeouts, self.local));
-        let client = client
-            .as_ref()
-            .map_err(|reason| self.unreachable(reason.clone()))?;
-        let answer = tokio::time::timeout(self.timeouts.answer, client.execute(request))
+    pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpAnswer, CallError> {
+        let uri = Uri::try_from(request.url.as_str())
+            .map_err(|error| self.unreachable(format!("its address cannot be used: {error}")))?;
+        let sent = self.exchange(uri, request);
+        tokio::time::timeout(self.timeouts.answer, sent)
             .await
             .map_err(|_| self.timeout("answer", self.timeouts.answer))?
-            .map_err(|error| self.failed(error))?;
-        let (head, body) = http::Response::from(answer).into_parts();
-        Ok(HttpAnswer {
-            status: head.status,
-            headers: head.headers,
-            body,
-        })
     }
 
-    fn failed(&self, error: reqwest::Error) -> CallError {
-        if error.is_timeout() && error.is_connect() {
-            let millis = self.timeouts.connect.as_millis();
-            return self.unreachable(format!("no connection within {millis} ms"));
+    async fn exchange(&self, uri: Uri, request: HttpRequest) -> Result<HttpAnswer, CallError> {
+        let mut request = prepared(&uri, request);
+        while let Some(mut link) = self.pool.take(&uri) {
+            match link.ask(request).await {
+                Ok(answer) => return Ok(self.answer(link, answer)),
+                // It was closed before anything was sent; the next may not be.
+                Err(Failed::Unsent(given_back)) => request = *given_back,
+                Err(Failed::Broken(error)) => return Err(self.unreachable(reason_of(&error))),
+            }
         }
-        self.unreachable(reason_of(&error.without_url()))
+        let mut link = self.dial(&uri).await?;
+        match link.ask(request).await {
+            Ok(answer) => Ok(self.answer(link, answer)),
+            Err(Failed::Unsent(_)) => Err(self.unreachable("it closes new connections".to_owned())),
+            Err(Failed::Broken(error)) => Err(self.unreachable(reason_of(&error))),
+        }
+    }
+
+    fn answer(&self, link: Box<Link>, answer: http::Response<hyper::body::Incoming>) -> HttpAnswer {
+        let (head, body) = answer.into_parts();
+        HttpAnswer {
+            status: head.status,
+            headers: head.headers,
+            body: AnswerBody::new(body, link, &self.pool),
+        }
+    }
+
+    async fn dial(&self, uri: &Uri) -> Result<Box<Link>, CallError> {
+        let dialer = self.dialer.get_or_init(|| Dialer::new(self.local));
+        let dialer = dialer
+            .as_ref()
+            .map_err(|reason| self.unreachable(reason.clone()))?;
+        let dialled = tokio::time::timeout(self.timeouts.connect, dialer.dial(uri)).await;
+        let dialled = dialled.map_err(|_| {
+            let millis = self.timeouts.connect.as_millis();
+            self.unreachable(format!("no connection within {millis} ms"))
+        })?;
+        dialled.map_err(|error| self.unreachable(reason_of(error.as_ref())))
     }
 
     fn unreachable(&self, reason: String) -> CallError {
@@ -96,27 +128,30 @@ impl HttpClient {
     }
 }
 
+/// The request with what HTTP asks of every request.
+fn prepared(uri: &Uri, request: HttpRequest) -> http::Request<Bytes> {
+    let mut prepared = http::Request::new(request.body);
+    *prepared.method_mut() = request.method;
+    *prepared.uri_mut() = uri.clone();
+    *prepared.headers_mut() = request.headers;
+    let headers = prepared.headers_mut();
+    headers
+        .entry(header::ACCEPT)
+        .or_insert(HeaderValue::from_static("*/*"));
+    if let Some(host) = uri.authority()
+        && let Ok(host) = HeaderValue::from_str(host.as_str())
+    {
+        headers.insert(header::HOST, host);
+    }
+    prepared
+}
+
 /// Whether an address is on this machine.
 fn is_local(base: &Url) -> bool {
     base.host_str().is_some_and(|host| {
         let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
         host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
     })
-}
-
-fn build(timeouts: &Timeouts, local: bool) -> Result<reqwest::Client, String> {
-    let builder = reqwest::Client::builder();
-    // Others are reached as HTTPS_PROXY and its like say.
-    let builder = if local { builder.no_proxy() } else { builder };
-    builder
-        .http1_only()
-        .connect_timeout(timeouts.connect)
-        .pool_max_idle_per_host(MAX_IDLE)
-        .pool_idle_timeout(IDLE_AGE)
-        .tcp_nodelay(true)
-        .redirect(redirect::Policy::none())
-        .build()
-        .map_err(|error| reason_of(&error))
 }
 
 /// The innermost cause: the outer ones only say that sending failed.

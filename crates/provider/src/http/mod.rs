@@ -3,10 +3,14 @@
 
 mod body;
 mod client;
+mod dial;
 pub(crate) mod headers;
+mod link;
+mod pool;
 mod retry_after;
 
 pub use body::ByteStream;
 pub(crate) use body::{BodyError, Idle, mid_stream, read_ahead, read_all};
-pub(crate) use client::{HttpAnswer, HttpClient};
+pub(crate) use client::{HttpAnswer, HttpClient, HttpRequest};
+pub(crate) use link::AnswerBody;
 pub(crate) use retry_after::{retry_after, should_retry};

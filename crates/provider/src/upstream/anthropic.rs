@@ -1,10 +1,10 @@
 //! Anthropic's own API.
 
 use http::{HeaderMap, HeaderValue};
-use reqwest::Url;
+use url::Url;
 
 use super::{Job, Task, below, get, post};
-use crate::http::headers;
+use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
 const VERSION: &str = "anthropic-version";
@@ -29,7 +29,7 @@ impl Anthropic {
         &self,
         job: Job<'_>,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         let path: &[&str] = match job.task {
             Task::Generate => &["v1", "messages"],
             Task::CountTokens => &["v1", "messages", "count_tokens"],
@@ -42,7 +42,7 @@ impl Anthropic {
         &self,
         headers: HeaderMap,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         let mut url = below(&self.base, ["v1", "models"]);
         url.set_query(Some("limit=1000"));
         Ok(get(url, self.headers(headers, key)?))

@@ -2,10 +2,10 @@
 
 use http::HeaderMap;
 use prowess_wire::Dialect;
-use reqwest::Url;
+use url::Url;
 
 use super::{Job, below, get, openai, post};
-use crate::http::headers;
+use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Azure {
         &self,
         job: Job<'_>,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         let operation = openai::path(job.dialect, job.task);
         let url = match &self.api_version {
             None => self.v1(operation),
@@ -40,7 +40,7 @@ impl Azure {
         &self,
         headers: HeaderMap,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         let url = match &self.api_version {
             None => self.v1(&["models"]),
             Some(version) => self.classic(&["openai", "models"], version),

@@ -3,12 +3,12 @@
 use prowess_wire::raw::RawObject;
 use prowess_wire::tweaks::{Host, hosted_body};
 use prowess_wire::{Dialect, ReadContext, StreamReader};
-use reqwest::Url;
+use url::Url;
 
 use super::sigv4::Signer;
 use super::{Job, below, post, take_betas};
 use crate::config::BedrockApi;
-use crate::http::headers;
+use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Bedrock {
         &self,
         mut job: Job<'_>,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         let betas = take_betas(&mut job.headers);
         // Its streams are no server-sent events.
         job.headers.remove(http::header::ACCEPT);

@@ -2,7 +2,7 @@
 
 use http::HeaderValue;
 use prowess_wire::tweaks::Host;
-use reqwest::Url;
+use url::Url;
 
 use super::openai::OPENAI_HOST;
 use super::sigv4::Signer;

@@ -1,10 +1,10 @@
 //! Google's Gemini API.
 
 use http::HeaderMap;
-use reqwest::Url;
+use url::Url;
 
 use super::{Job, below, get, post};
-use crate::http::headers;
+use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl Gemini {
         &self,
         job: Job<'_>,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         let operation = operation(job.model, job.stream);
         let mut url = below(&self.base, [&self.api_version, "models", &operation]);
         if job.stream {
@@ -31,7 +31,7 @@ impl Gemini {
         &self,
         headers: HeaderMap,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         let mut url = below(&self.base, [self.api_version.as_str(), "models"]);
         url.set_query(Some("pageSize=1000"));
         Ok(get(url, with_key(headers, key)?))

@@ -13,7 +13,7 @@ mod vertex;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use prowess_wire::{Client, Dialect, ReadContext, StreamReader, WriteOptions};
-use reqwest::Url;
+use url::Url;
 
 pub(crate) use self::anthropic::Anthropic;
 pub(crate) use self::azure::Azure;
@@ -21,6 +21,7 @@ pub(crate) use self::bedrock::Bedrock;
 pub(crate) use self::gemini::Gemini;
 pub(crate) use self::openai::OpenAi;
 pub(crate) use self::vertex::Vertex;
+use crate::http::HttpRequest;
 use crate::key::{KeyError, Secret};
 
 /// What is asked of a model's server.
@@ -126,7 +127,7 @@ impl Upstream {
         &self,
         job: Job<'_>,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         match self {
             Upstream::Anthropic(anthropic) => anthropic.request(job, key),
             Upstream::OpenAi(openai) => openai.request(job, key),
@@ -142,7 +143,7 @@ impl Upstream {
         &self,
         headers: HeaderMap,
         key: Option<&Secret>,
-    ) -> Option<Result<reqwest::Request, KeyError>> {
+    ) -> Option<Result<HttpRequest, KeyError>> {
         match self {
             Upstream::Anthropic(anthropic) => Some(anthropic.list_request(headers, key)),
             Upstream::OpenAi(openai) => Some(openai.list_request(headers, key)),
@@ -185,15 +186,20 @@ fn below<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
     url
 }
 
-fn post(url: Url, headers: HeaderMap, body: Bytes) -> reqwest::Request {
-    let mut request = get(url, headers);
-    *request.method_mut() = Method::POST;
-    *request.body_mut() = Some(body.into());
-    request
+fn post(url: Url, headers: HeaderMap, body: Bytes) -> HttpRequest {
+    HttpRequest {
+        method: Method::POST,
+        url,
+        headers,
+        body,
+    }
 }
 
-fn get(url: Url, headers: HeaderMap) -> reqwest::Request {
-    let mut request = reqwest::Request::new(Method::GET, url);
-    *request.headers_mut() = headers;
-    request
+fn get(url: Url, headers: HeaderMap) -> HttpRequest {
+    HttpRequest {
+        method: Method::GET,
+        url,
+        headers,
+        body: Bytes::new(),
+    }
 }

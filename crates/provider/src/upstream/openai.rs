@@ -2,10 +2,10 @@
 
 use http::HeaderMap;
 use prowess_wire::{Client, Dialect};
-use reqwest::Url;
+use url::Url;
 
 use super::{Job, Task, below, get, post};
-use crate::http::headers;
+use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
 pub(crate) const OPENAI_HOST: &str = "api.openai.com";
@@ -31,7 +31,7 @@ impl OpenAi {
         &self,
         job: Job<'_>,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         let url = below(&self.base, path(job.dialect, job.task).iter().copied());
         Ok(post(url, with_key(job.headers, key)?, job.body))
     }
@@ -40,7 +40,7 @@ impl OpenAi {
         &self,
         headers: HeaderMap,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         let url = below(&self.base, ["models"]);
         Ok(get(url, with_key(headers, key)?))
     }

@@ -6,7 +6,7 @@ use aws_credential_types::Credentials;
 use aws_sigv4::http_request::{SignableBody, SignableRequest, SigningSettings, sign};
 use aws_sigv4::sign::v4;
 use http::{HeaderMap, HeaderName};
-use reqwest::Url;
+use url::Url;
 
 use crate::http::headers::sensitive;
 use crate::key::{Key, KeyError};

@@ -4,10 +4,10 @@ use bytes::Bytes;
 use prowess_wire::raw::{Edit, RawObject};
 use prowess_wire::tweaks::{Host, hosted_body};
 use prowess_wire::{Client, Dialect};
-use reqwest::Url;
+use url::Url;
 
 use super::{Job, Task, below, gemini, post, take_betas};
-use crate::http::headers;
+use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Vertex {
         &self,
         mut job: Job<'_>,
         key: Option<&Secret>,
-    ) -> Result<reqwest::Request, KeyError> {
+    ) -> Result<HttpRequest, KeyError> {
         if let Some(key) = key {
             headers::set_bearer(&mut job.headers, key)?;
         }
@@ -46,7 +46,7 @@ impl Vertex {
         }
     }
 
-    fn anthropic(&self, mut job: Job<'_>) -> reqwest::Request {
+    fn anthropic(&self, mut job: Job<'_>) -> HttpRequest {
         let (model, method) = match (job.task, job.stream) {
             (Task::CountTokens, _) => ("count-tokens", "rawPredict"),
             (Task::Generate, true) => (job.model, "streamRawPredict"),
@@ -73,7 +73,7 @@ impl Vertex {
             .into()
     }
 
-    fn google(&self, mut job: Job<'_>) -> reqwest::Request {
+    fn google(&self, mut job: Job<'_>) -> HttpRequest {
         take_betas(&mut job.headers);
         let mut url = self.model("google", &gemini::operation(job.model, job.stream));
         if job.stream {

@@ -85,9 +85,9 @@ async fn run_server(mut config: Config) -> anyhow::Result<()> {
     let sandbox = SandboxSettings::new(config.store.data_dir.join("sandbox"));
     config.server.settings.sandbox = Door::opening(Sandbox::open(sandbox));
     let app = App::new(store.clone(), config.server.settings);
-    serve(listener, app, stop, config.server.options).await;
+    let served = serve(listener, app, stop, config.server.options).await;
     store.close().await;
-    Ok(())
+    served.context("cannot serve")
 }
 
 /// Whose models can be called.

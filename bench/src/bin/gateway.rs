@@ -1,0 +1,300 @@
+//! What a gateway costs: nginx as a reverse proxy, Prowess and, when asked for,
+//! LiteLLM, before the same model in the same run, alternating.
+//!
+//! `cargo xtask bench gateway [--with-litellm]`
+
+#![expect(clippy::print_stdout, reason = "a report for people and for README.md")]
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use prowess_bench::gateway::client::{self, Ask, Volley};
+use prowess_bench::gateway::model::Model;
+use prowess_bench::gateway::rivals::{self, Gateway, PASS, TRANSLATE};
+use prowess_bench::median;
+
+const ROUNDS: usize = 9;
+/// Asked before anything is counted.
+const WARM_UP: usize = 20;
+const OPEN_STREAMS: usize = 2_000;
+
+/// One kind of work.
+struct Work {
+    what: &'static str,
+    ask: Ask,
+    clients: usize,
+    /// How often each client asks in a round.
+    each: usize,
+    /// Whether costs are told per event rather than per request.
+    per_event: bool,
+}
+
+/// What one rival needed for one kind of work, round by round.
+#[derive(Default)]
+struct Cost {
+    cpu: Vec<Duration>,
+    p50: Vec<Duration>,
+}
+
+fn main() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(run())
+}
+
+async fn run() -> Result<()> {
+    let model = Model::start()?;
+    let mut rivals = vec![
+        rivals::nginx(model.address())?,
+        rivals::prowess(model.address())?,
+    ];
+    if let Some(environment) = std::env::var_os("PROWESS_BENCH_LITELLM") {
+        rivals.push(rivals::litellm(
+            &PathBuf::from(environment),
+            model.address(),
+        )?);
+    } else {
+        println!("LiteLLM is left out; `--with-litellm` brings it in.\n");
+    }
+    let idle = memories(&rivals)?;
+    for work in works() {
+        compare(&work, &model, &rivals).await?;
+    }
+    translation(&rivals).await?;
+    memory(&model, &rivals, &idle).await?;
+    ready(&model)
+}
+
+fn works() -> Vec<Work> {
+    let small = |what, clients, each| Work {
+        what,
+        ask: Ask::small(PASS),
+        clients,
+        each,
+        per_event: false,
+    };
+    let stream = |what, clients, prompt| Work {
+        what,
+        ask: Ask::messages(PASS, prompt, true),
+        clients,
+        each: 1,
+        per_event: true,
+    };
+    vec![
+        small("a request, 1 connection", 1, 2_000),
+        small("a request, 16 connections", 16, 300),
+        stream(
+            "a streamed event, 16 streams, 1 ms apart",
+            16,
+            "events=500 pause_us=1000",
+        ),
+        stream("a streamed event, poured", 1, "events=50000 pause_us=0"),
+    ]
+}
+
+/// Prints one table: every rival's processor time, and what it adds to the time of a
+/// client that talks to the model itself.
+async fn compare(work: &Work, model: &Model, rivals: &[Gateway]) -> Result<()> {
+    let mut direct = Vec::new();
+    let mut costs: Vec<Cost> = rivals.iter().map(|_| Cost::default()).collect();
+    for _ in 0..ROUNDS {
+        let (p50, _) = round(work, model.address(), work.each, || Ok(Duration::ZERO)).await?;
+        direct.push(p50);
+        for (rival, cost) in rivals.iter().zip(&mut costs) {
+            let each = if is_slow(rival) {
+                work.each.div_ceil(100)
+            } else {
+                work.each
+            };
+            let address = rival.process.address();
+            let (p50, cpu) = round(work, address, each, || rival.process.cpu()).await?;
+            cost.p50.push(p50);
+            cost.cpu.push(cpu);
+        }
+    }
+    let direct = median(&direct).unwrap_or_default();
+    println!("### {}\n", work.what);
+    println!("direct: p50 {}\n", micros(direct));
+    println!("| | CPU | × nginx | p50 added | × nginx |\n|---|---:|---:|---:|---:|");
+    let told: Vec<(Duration, Duration)> = costs.iter().map(|cost| told(cost, direct)).collect();
+    let base = told.first().copied().unwrap_or_default();
+    for (rival, (cpu, added)) in rivals.iter().zip(&told) {
+        println!(
+            "| {} | {} | {} | {} | {} |",
+            rival.name,
+            micros(*cpu),
+            times(*cpu, base.0),
+            micros(*added),
+            times(*added, base.1),
+        );
+    }
+    println!();
+    Ok(())
+}
+
+fn is_slow(rival: &Gateway) -> bool {
+    rival.name == "LiteLLM"
+}
+
+fn told(cost: &Cost, direct: Duration) -> (Duration, Duration) {
+    let cpu = median(&cost.cpu).unwrap_or_default();
+    let p50 = median(&cost.p50).unwrap_or_default();
+    (cpu, p50.saturating_sub(direct))
+}
+
+/// One round: the median time of an answer, and the processor time per request or event.
+async fn round(
+    work: &Work,
+    address: SocketAddr,
+    each: usize,
+    cpu: impl Fn() -> Result<Duration>,
+) -> Result<(Duration, Duration)> {
+    let clients = client::connect(address, work.clients).await?;
+    let warm = if work.per_event { 1 } else { WARM_UP };
+    let warming = if work.per_event {
+        Ask::small(PASS)
+    } else {
+        work.ask.clone()
+    };
+    let (clients, _) = client::volley(clients, &warming, warm).await?;
+    let before = cpu()?;
+    let (_, volley) = client::volley(clients, &work.ask, each).await?;
+    let spent = cpu()?.saturating_sub(before);
+    let counted = counted(work, &volley)?;
+    let p50 = median(&volley.times).context("nothing was asked")?;
+    Ok((p50, spent / counted))
+}
+
+fn counted(work: &Work, volley: &Volley) -> Result<u32> {
+    let requests = volley.times.len() as u64;
+    let events = volley.got.events;
+    ensure!(!work.per_event || events > requests, "no events came");
+    Ok(u32::try_from(if work.per_event {
+        events
+    } else {
+        requests
+    })?)
+}
+
+/// Messages in and Chat out, beside our own pass-through.
+async fn translation(rivals: &[Gateway]) -> Result<()> {
+    let Some(prowess) = rivals.iter().find(|rival| rival.name == "prowess") else {
+        return Ok(());
+    };
+    println!("### Translation: Messages in, Chat upstream\n");
+    println!("| | passed on | translated | ratio |\n|---|---:|---:|---:|");
+    for work in works() {
+        let translated = Work {
+            ask: match work.per_event {
+                false => Ask::small(TRANSLATE),
+                true if work.clients > 1 => {
+                    Ask::messages(TRANSLATE, "events=500 pause_us=1000", true)
+                }
+                true => Ask::messages(TRANSLATE, "events=50000 pause_us=0", true),
+            },
+            ..work
+        };
+        let work = works()
+            .into_iter()
+            .find(|pass| pass.what == translated.what);
+        let work = work.context("there is such a work")?;
+        let (mut passed, mut other) = (Vec::new(), Vec::new());
+        for _ in 0..ROUNDS {
+            let address = prowess.process.address();
+            passed.push(
+                round(&work, address, work.each, || prowess.process.cpu())
+                    .await?
+                    .1,
+            );
+            other.push(
+                round(&translated, address, work.each, || prowess.process.cpu())
+                    .await?
+                    .1,
+            );
+        }
+        let passed = median(&passed).unwrap_or_default();
+        let other = median(&other).unwrap_or_default();
+        let ratio = times(other, passed);
+        println!(
+            "| CPU of {} | {} | {} | {ratio} |",
+            work.what,
+            micros(passed),
+            micros(other)
+        );
+    }
+    println!();
+    Ok(())
+}
+
+fn memories(rivals: &[Gateway]) -> Result<Vec<u64>> {
+    rivals.iter().map(|rival| rival.process.memory()).collect()
+}
+
+/// What each holds when idle, and with many streams open that have begun and wait.
+async fn memory(model: &Model, rivals: &[Gateway], idle: &[u64]) -> Result<()> {
+    println!("### Memory\n");
+    println!("| | idle | {OPEN_STREAMS} streams open | per stream |\n|---|---:|---:|---:|");
+    let ask = Ask::messages(PASS, "events=3 pause_us=0 hold=1", true);
+    for (rival, idle) in rivals.iter().zip(idle) {
+        if is_slow(rival) {
+            println!("| {} | {} | | |", rival.name, megabytes(*idle));
+            continue;
+        }
+        let before = rival.process.memory()?;
+        let mut clients = client::connect(rival.process.address(), OPEN_STREAMS).await?;
+        for client in &mut clients {
+            client.begin(&ask).await?;
+        }
+        ensure!(
+            model.open_streams() >= OPEN_STREAMS as u64,
+            "not all streams are open"
+        );
+        let open = rival.process.memory()?;
+        let each = open.saturating_sub(before) / OPEN_STREAMS as u64;
+        println!(
+            "| {} | {} | {} | {} KB |",
+            rival.name,
+            megabytes(*idle),
+            megabytes(open),
+            each / 1024
+        );
+        drop(clients);
+        while model.open_streams() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    println!();
+    Ok(())
+}
+
+/// How soon after its start each accepts connections.
+fn ready(model: &Model) -> Result<()> {
+    let (mut nginx, mut prowess) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        nginx.push(rivals::nginx(model.address())?.process.ready());
+        prowess.push(rivals::prowess(model.address())?.process.ready());
+    }
+    let millis = |times: &[Duration]| median(times).unwrap_or_default().as_secs_f64() * 1e3;
+    println!("### Ready after\n");
+    println!(
+        "nginx {:.0} ms, prowess {:.0} ms",
+        millis(&nginx),
+        millis(&prowess)
+    );
+    Ok(())
+}
+
+fn micros(time: Duration) -> String {
+    format!("{:.1} µs", time.as_secs_f64() * 1e6)
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{:.1} MB", bytes as f64 / 1e6)
+}
+
+fn times(time: Duration, base: Duration) -> String {
+    format!("{:.2}", time.as_secs_f64() / base.as_secs_f64().max(1e-9))
+}

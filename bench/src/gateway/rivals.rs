@@ -1,0 +1,135 @@
+//! What may stand between client and model, and how each is set up: as its own
+//! documentation advises for this work, with its request log off.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tempfile::TempDir;
+
+use super::process::{Process, free_address};
+
+/// The model's name by which requests pass as they are.
+pub const PASS: &str = "pass/claude";
+/// The model's name by which Prowess translates to another dialect.
+pub const TRANSLATE: &str = "translate/gpt";
+
+/// Below this everything started here keeps its files.
+fn folder() -> Result<TempDir> {
+    tempfile::tempdir().context("no temporary folder")
+}
+
+/// A gateway at work, and the folder it lives in.
+#[derive(Debug)]
+pub struct Gateway {
+    /// What is told of it.
+    pub name: &'static str,
+    /// Its process.
+    pub process: Process,
+    _folder: TempDir,
+}
+
+/// nginx as a reverse proxy that keeps its connections to the model.
+pub fn nginx(model: SocketAddr) -> Result<Gateway> {
+    let folder = folder()?;
+    let address = free_address()?;
+    let place = folder.path().display();
+    let config = format!(
+        "daemon off; worker_processes auto; pid {place}/pid; error_log stderr crit;
+         worker_rlimit_nofile 20000;
+         events {{ worker_connections 8192; }}
+         http {{
+           access_log off; client_max_body_size 64m; keepalive_requests 100000000;
+           client_body_temp_path {place}/body; proxy_temp_path {place}/proxy;
+           fastcgi_temp_path {place}/fastcgi; uwsgi_temp_path {place}/uwsgi;
+           scgi_temp_path {place}/scgi;
+           upstream model {{
+             server {model}; keepalive 256; keepalive_requests 100000000;
+           }}
+           server {{
+             listen {address} backlog=4096;
+             location / {{
+               proxy_pass http://model; proxy_http_version 1.1;
+               proxy_set_header Connection \"\";
+             }}
+           }}
+         }}"
+    );
+    let file = folder.path().join("nginx.conf");
+    std::fs::write(&file, config)?;
+    let mut command = Command::new("nginx");
+    command.arg("-p").arg(folder.path()).arg("-c").arg(&file);
+    // It warns of a log it cannot open before it has read that there is none.
+    command.stderr(Stdio::null());
+    let process = Process::start(&mut command, address, Duration::from_secs(10))?;
+    Ok(Gateway {
+        name: "nginx",
+        process,
+        _folder: folder,
+    })
+}
+
+/// The release build of Prowess, as installed.
+pub fn prowess(model: SocketAddr) -> Result<Gateway> {
+    let folder = folder()?;
+    let address = free_address()?;
+    let config = format!(
+        "[providers.pass]\nkind = \"anthropic\"\nbase_url = \"http://{model}\"\napi_key = \"sk-model\"\n\
+         [providers.translate]\nkind = \"openai\"\nbase_url = \"http://{model}/v1\"\napi_key = \"sk-model\"\n"
+    );
+    let file = folder.path().join("prowess.toml");
+    std::fs::write(&file, config)?;
+    let mut command = Command::new(binary()?);
+    command
+        .args(["serve", "--log", "warn", "--listen", &address.to_string()])
+        .arg("--config")
+        .arg(&file)
+        .arg("--data-dir")
+        .arg(folder.path().join("data"))
+        .stderr(Stdio::null());
+    let process = Process::start(&mut command, address, Duration::from_secs(10))?;
+    Ok(Gateway {
+        name: "prowess",
+        process,
+        _folder: folder,
+    })
+}
+
+/// LiteLLM's proxy with one worker, from the environment in which it was installed.
+pub fn litellm(environment: &Path, model: SocketAddr) -> Result<Gateway> {
+    let folder = folder()?;
+    let address = free_address()?;
+    let config = format!(
+        "model_list:\n  - model_name: {PASS}\n    litellm_params:\n      model: anthropic/claude-sonnet-4-5\n      api_base: http://{model}\n      api_key: sk-model\n"
+    );
+    let file = folder.path().join("config.yaml");
+    std::fs::write(&file, config)?;
+    let mut command = Command::new(environment.join("bin/litellm"));
+    command
+        .arg("--config")
+        .arg(&file)
+        .args(["--host", "127.0.0.1", "--num_workers", "1"])
+        .args(["--port", &address.port().to_string()])
+        .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+        .env("LITELLM_LOG", "ERROR")
+        .env("NO_PROXY", "127.0.0.1")
+        .stderr(Stdio::null());
+    let process = Process::start(&mut command, address, Duration::from_secs(180))?;
+    Ok(Gateway {
+        name: "LiteLLM",
+        process,
+        _folder: folder,
+    })
+}
+
+/// The built command, beside this program.
+fn binary() -> Result<PathBuf> {
+    if let Some(given) = std::env::var_os("PROWESS_BENCH_BINARY") {
+        return Ok(given.into());
+    }
+    let this = std::env::current_exe()?;
+    let folder = this.parent().context("this program lies nowhere")?;
+    Ok(folder.join("prowess"))
+}

@@ -1,0 +1,70 @@
+//! What a connection speaks, how slow it may be, and how it is asked to end.
+
+use std::time::Duration;
+
+use axum::Router;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Where connections come in.
+pub(crate) struct Door {
+    router: Router,
+    graceful: GracefulShutdown,
+    head: Duration,
+}
+
+impl Door {
+    pub(crate) fn new(router: Router, head: Duration) -> Door {
+        Door {
+            router,
+            graceful: GracefulShutdown::new(),
+            head,
+        }
+    }
+
+    /// One connection, from its first byte to its last.
+    pub(crate) fn attend(
+        &self,
+        stream: TcpStream,
+        seat: OwnedSemaphorePermit,
+    ) -> impl Future<Output = ()> + Send + use<> {
+        // Small answers shall not wait for more to send.
+        let _ = stream.set_nodelay(true);
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder
+            .http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.head);
+        builder
+            .http2()
+            .timer(TokioTimer::new())
+            .keep_alive_interval(Duration::from_secs(30))
+            .max_concurrent_streams(256);
+        let service = TowerToHyperService::new(self.router.clone());
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        let watched = self.graceful.watch(connection.into_owned());
+        async move {
+            if let Err(error) = watched.await {
+                tracing::debug!(%error, "a connection ended early");
+            }
+            drop(seat);
+        }
+    }
+
+    /// Asks all connections to end after the request that is under way; done when
+    /// they have.
+    pub(crate) async fn close(self) {
+        self.graceful.shutdown().await;
+    }
+}
+
+/// Another door to the same rooms, with connections of its own.
+impl Clone for Door {
+    fn clone(&self) -> Self {
+        Door::new(self.router.clone(), self.head)
+    }
+}
