@@ -90,6 +90,20 @@ pub enum Error {
         /// What the installer said, or what is not set.
         why: String,
     },
+    /// Something that the chosen backend does not have.
+    #[error("the docker backend does not have {what}; use the native one for them")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The Docker daemon did not do as asked.
+    #[error("docker: {what}: {why}")]
+    Docker {
+        /// What was tried.
+        what: &'static str,
+        /// What the daemon, or the way to it, said.
+        why: String,
+    },
     /// The host's file system or processes did not do as asked.
     #[error("{what}: {source}")]
     Io {
@@ -117,6 +131,8 @@ impl Error {
             Self::OverQuota { .. } => "over-quota",
             Self::TooLong { .. } => "too-long",
             Self::Layer { .. } => "layer",
+            Self::Unsupported { .. } => "unsupported",
+            Self::Docker { .. } => "docker",
             Self::Io { .. } => "io",
         }
     }

@@ -8,9 +8,11 @@
 
 pub(crate) mod folder;
 mod mime;
+mod mirror;
 mod usage;
 
 pub use mime::guess as mime_type;
+pub(crate) use mirror::{mirror, remove_missing};
 pub(crate) use usage::{Usage, measure};
 
 use crate::error::{During, Error};

@@ -6,55 +6,21 @@ mod run;
 mod slot;
 mod warm;
 
-use crate::collect::{self, Collected, Usage};
-use crate::egress::Proxy;
-use crate::error::{During, Error};
-use crate::execution::{Command, Execution, LimitHit, Outcome, Report};
-use crate::packages;
+use crate::backend::{Backend, Ended, Job, Next, Written, blocking, environment, has_layer};
+use crate::egress::BoxFuture;
+use crate::error::Error;
+use crate::execution::{Command, Execution, LimitHit, Outcome};
 use crate::policy::Limits;
-use crate::probe::Grade;
 use cgroup::{Counters, Hierarchy};
-use prowess_launcher::spec::{Base, Data, Go, INNER_ID, PROXY_PORT, Prepare, Rlimits};
-use run::{Ended, Ending};
+use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits};
+use run::{Ending, Finished};
 use slot::{Init, Slot};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use warm::{Pool, Ready};
 
-/// Where programs are looked for.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-
 /// Files and folders `/tmp` can hold.
 const TMP_INODES: u64 = 20_000;
-
-/// One command, with everything it is given.
-#[derive(Debug)]
-pub(crate) struct Job {
-    /// What to run.
-    pub(crate) execution: Execution,
-    /// Bounds.
-    pub(crate) limits: Limits,
-    /// The way out, if there is one.
-    pub(crate) proxy: Option<Arc<Proxy>>,
-    /// The host id that stands behind the inner user. Ignored unless we are root.
-    pub(crate) host_id: u32,
-    /// The session's folder for `/mnt/data`, as a path relative to the state folder.
-    pub(crate) data: String,
-    /// What is in it already.
-    pub(crate) usage: Usage,
-    /// Read-only mounts, as (path relative to the state folder, path inside).
-    pub(crate) mounts: Vec<(String, String)>,
-}
-
-/// A command that has ended, in the slot it ran in.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    outcome: Outcome,
-    hits: Vec<LimitHit>,
-    ended: Ended,
-    slot: Slot,
-    job: Job,
-}
 
 /// The backend.
 #[derive(Debug, Clone)]
@@ -97,59 +63,29 @@ impl Native {
         }
     }
 
-    /// Runs one command to its end. What it wrote is still to be collected.
-    pub(crate) async fn run(&self, job: Job) -> Result<Ran, Error> {
+    async fn run(&self, job: Job) -> Result<Ended, Error> {
         let go = self.go(&job)?;
         let prepare = self.prepare(job.host_id, &job.limits);
         let (slot, init) = self.take(prepare, job.limits.clone()).await?;
         let before = slot.group().map(cgroup::Group::counters);
-        let ended = run::run(init, &go, &job.execution, &job.limits, job.proxy.as_ref()).await?;
+        let ran = run::run(init, &go, &job.execution, &job.limits, job.proxy.as_ref()).await?;
         let after = slot.group().map(cgroup::Group::counters);
-        let hits = hits(
-            before.unwrap_or_default(),
-            after.unwrap_or_default(),
-            &ended,
-        );
-        let outcome = outcome(ended.ending, &hits);
-        Ok(Ran {
-            outcome,
+        let hits = hits(before.unwrap_or_default(), after.unwrap_or_default(), &ran);
+        let (this, mounts) = (self.clone(), ran.mounts);
+        Ok(Ended {
+            outcome: outcome(ran.ending, &hits),
             hits,
-            ended,
-            slot,
+            stdout: ran.stdout.finish(),
+            stderr: ran.stderr.finish(),
+            elapsed: ran.elapsed,
+            written: Written::Changes(ran.written),
+            // Only then, for what was written counts as the slot's memory until it is
+            // let go of.
+            release: Box::new(move || {
+                this.idle().push(slot);
+                tokio::task::spawn_blocking(move || drop(mounts));
+            }),
             job,
-        })
-    }
-
-    /// Takes what a command wrote into the session's folder. Blocks.
-    pub(crate) fn collect(&self, ran: Ran, level: Grade) -> Result<Report, Error> {
-        let Ran {
-            outcome,
-            hits,
-            ended,
-            slot,
-            job,
-        } = ran;
-        let folder = self.shared.base.state.join(&job.data);
-        let owner = self.shared.root.then_some(job.host_id);
-        let Collected { outputs, skipped } =
-            collect::take(&ended.written, &folder, owner, job.usage.bytes, &job.limits)?;
-        // Only now, for what was written counts as the slot's memory until it is let go.
-        drop(ended.written);
-        self.idle().push(slot);
-        let mounts = ended.mounts;
-        tokio::task::spawn_blocking(move || drop(mounts));
-        let (stdout, stderr) = (ended.stdout.finish(), ended.stderr.finish());
-        let elapsed = ended.elapsed;
-        Ok(Report {
-            outcome,
-            hits,
-            stdout,
-            stderr,
-            outputs,
-            skipped,
-            connections: job.proxy.map_or_else(Vec::new, |proxy| proxy.seen()),
-            elapsed,
-            level,
         })
     }
 
@@ -173,14 +109,8 @@ impl Native {
         .await
     }
 
-    /// Makes the next sandbox of a session ahead, for as long as it is among the few
-    /// most recently used ones. Blocks for some milliseconds.
-    pub(crate) fn make_ready(&self, host_id: u32, limits: &Limits) -> Result<(), Error> {
-        self.add_ready(host_id, limits, true)
-    }
-
     /// Makes one ahead for a session yet to come, unless there is one.
-    pub(crate) fn make_spare(&self, host_id: u32, limits: &Limits) -> Result<(), Error> {
+    fn make_spare(&self, host_id: u32, limits: &Limits) -> Result<(), Error> {
         let pool = &self.shared.pool;
         let Ok(_making) = pool.making_spare.try_lock() else {
             return Ok(());
@@ -209,24 +139,6 @@ impl Native {
             self.idle().push(oldest.slot);
         }
         Ok(())
-    }
-
-    /// A host id for a new session, if a sandbox waits for one.
-    pub(crate) fn adopt(&self, limits: &Limits) -> Option<u32> {
-        self.shared.pool.adopt(limits)
-    }
-
-    /// Lets go of what was made ahead for a session that is no more.
-    pub(crate) fn forget(&self, host_id: u32) {
-        if self.shared.root {
-            let gone = self.shared.pool.forget(host_id);
-            self.idle().extend(gone.into_iter().map(|ready| ready.slot));
-        }
-    }
-
-    /// How many sandboxes wait, made ahead.
-    pub(crate) fn ready(&self) -> usize {
-        self.shared.pool.len()
     }
 
     fn go(&self, job: &Job) -> Result<Go, Error> {
@@ -302,41 +214,47 @@ impl Native {
     }
 }
 
-/// The few variables every command has, and those given for it, which win.
-fn environment(given: &[(String, String)], proxy: bool, layer: bool) -> Vec<(String, String)> {
-    let always = [
-        ("PATH", PATH),
-        ("HOME", "/tmp"),
-        ("TMPDIR", "/tmp"),
-        ("LANG", "C.UTF-8"),
-        ("USER", "sandbox"),
-        ("PYTHONDONTWRITEBYTECODE", "1"),
-    ];
-    let address = format!("http://127.0.0.1:{PROXY_PORT}");
-    let ways_out = ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"];
-    let ways_out = ways_out
-        .iter()
-        .filter(|_| proxy)
-        .map(|name| (*name, address.as_str()));
-    let packages = layer.then_some(("PYTHONPATH", packages::INSIDE));
-    let is_given = |name: &str| given.iter().any(|(key, _)| key == name);
-    let kept = always
-        .into_iter()
-        .chain(ways_out)
-        .chain(packages)
-        .filter(|(name, _)| !is_given(name));
-    kept.map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .chain(given.iter().cloned())
-        .collect()
+impl Backend for Native {
+    fn run(&self, job: Job) -> BoxFuture<'_, Result<Ended, Error>> {
+        Box::pin(self.run(job))
+    }
+
+    /// A session's next sandbox waits for as long as it is among the few most recently
+    /// used ones.
+    fn make_ready(&self, next: Next) -> BoxFuture<'_, Result<(), Error>> {
+        let this = self.clone();
+        Box::pin(blocking(move || match next.session {
+            Some(_) => this.add_ready(next.host_id, &next.limits, true),
+            None => this.make_spare(next.host_id, &next.limits),
+        }))
+    }
+
+    fn ready(&self) -> usize {
+        self.shared.pool.len()
+    }
+
+    fn adopt(&self, limits: &Limits) -> Option<u32> {
+        self.shared.pool.adopt(limits)
+    }
+
+    fn forget<'a>(&'a self, _: &'a str, host_id: u32) -> BoxFuture<'a, ()> {
+        // Without root all sessions share one id, and what waits suits any of them.
+        if self.shared.root {
+            let gone = self.shared.pool.forget(host_id);
+            self.idle().extend(gone.into_iter().map(|ready| ready.slot));
+        }
+        Box::pin(async {})
+    }
+
+    /// What waits for a session that has expired gives way to newer ones by itself.
+    fn keep_only<'a>(&'a self, _: &'a [String]) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
 }
 
-fn has_layer(mounts: &[(String, String)]) -> bool {
-    mounts.iter().any(|(_, inside)| inside == packages::INSIDE)
-}
-
-fn hits(before: Counters, after: Counters, ended: &Ended) -> Vec<LimitHit> {
+fn hits(before: Counters, after: Counters, ran: &Finished) -> Vec<LimitHit> {
     let full =
-        rustix::fs::fstatvfs(&ended.written).is_ok_and(|fs| fs.f_bavail == 0 || fs.f_favail == 0);
+        rustix::fs::fstatvfs(&ran.written).is_ok_and(|fs| fs.f_bavail == 0 || fs.f_favail == 0);
     [
         (after.memory_kills > before.memory_kills, LimitHit::Memory),
         (
@@ -366,15 +284,5 @@ fn outcome(ending: Ending, hits: &[LimitHit]) -> Outcome {
                 _ => Outcome::Signal(signal),
             }
         }
-    }
-}
-
-/// Runs something that blocks away from the threads that must not.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => Err(std::io::Error::other(error)).during("a worker thread"),
     }
 }

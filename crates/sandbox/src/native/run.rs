@@ -38,7 +38,7 @@ async fn within<F: Future>(patience: Duration, work: F) -> Result<F::Output, Err
 
 /// Who ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(super) enum Ending {
     /// The command itself, with this status of `wait`.
     Status(i32),
     /// All at once, by a signal from the kernel: the init died with it.
@@ -51,15 +51,15 @@ pub(crate) enum Ending {
 
 /// What is left when every process is dead.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) ending: Ending,
-    pub(crate) stdout: Capture,
-    pub(crate) stderr: Capture,
-    pub(crate) elapsed: Duration,
+pub(super) struct Finished {
+    pub(super) ending: Ending,
+    pub(super) stdout: Capture,
+    pub(super) stderr: Capture,
+    pub(super) elapsed: Duration,
     /// The folder with what was written to `/mnt/data`.
-    pub(crate) written: OwnedFd,
+    pub(super) written: OwnedFd,
     /// The namespace that holds the sandbox's mounts, to be let go of in passing.
-    pub(crate) mounts: OwnedFd,
+    pub(super) mounts: OwnedFd,
 }
 
 /// A sandbox with something in it. Dropped before its end, it kills.
@@ -81,13 +81,13 @@ fn kill(pidfd: &AsyncFd<OwnedFd>) {
 }
 
 /// Sends the command to a waiting init and sees it through.
-pub(crate) async fn run(
+pub(super) async fn run(
     init: Init,
     go: &Go,
     execution: &Execution,
     limits: &Limits,
     proxy: Option<&Arc<Proxy>>,
-) -> Result<Ended, Error> {
+) -> Result<Finished, Error> {
     let started = Instant::now();
     let running = Running::watch(init)?;
     let (stdin, stdin_ours) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
@@ -136,7 +136,7 @@ pub(crate) async fn run(
     let ending = cause
         .or(status?.map(Ending::Status))
         .unwrap_or(Ending::Killed);
-    Ok(Ended {
+    Ok(Finished {
         ending,
         stdout: stdout?,
         stderr: stderr?,

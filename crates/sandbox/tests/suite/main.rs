@@ -8,6 +8,9 @@
 )]
 
 mod attacks;
+mod control;
+mod daemon;
+mod docker;
 mod execution;
 mod lifecycle;
 mod limits;
@@ -16,4 +19,5 @@ mod outputs;
 mod packages;
 mod sessions;
 mod support;
+mod terminal;
 mod warmth;

@@ -2,11 +2,12 @@
 
 use prowess_sandbox::{Error, Execution, NewSession, Report, Sandbox, Settings};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -30,6 +31,16 @@ pub(crate) fn everyone() -> Vec<Who> {
     } else {
         vec![Who::User]
     }
+}
+
+/// A command outside any sandbox, as that one.
+pub(crate) fn on_the_host(who: Who, program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir("/");
+    if who == Who::User && rustix::process::getuid().is_root() {
+        command.uid(USER).gid(USER);
+    }
+    command
 }
 
 /// A host with a sandbox folder of its own.
@@ -63,29 +74,33 @@ impl Host {
         self.folder.path().join("sandbox")
     }
 
-    /// Starts the helper with a request, for tests that do more than wait for it.
-    pub(crate) fn start(&self, mut request: Value) -> Child {
+    /// The helper, where anyone can run it.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// A request in full.
+    pub(crate) fn request(&self, mut request: Value) -> Value {
         let fields = request.as_object_mut().unwrap();
         fields.insert("folder".into(), json!(self.state()));
         // An ordinary user has no control groups here; tests of limits say so.
         fields
             .entry("allow_reduced")
             .or_insert(json!(self.who == Who::User));
-        let mut command = Command::new(&self.program);
+        request
+    }
+
+    /// Starts the helper with a request, for tests that do more than wait for it.
+    pub(crate) fn start(&self, request: Value) -> Child {
+        let mut command = on_the_host(self.who, &self.program);
         command
             .env("SECRET", SECRET)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        if self.who == Who::User && rustix::process::getuid().is_root() {
-            command.uid(USER).gid(USER);
-        }
         let mut child = command.spawn().unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(request.to_string().as_bytes())
-            .unwrap();
+        let request = self.request(request).to_string();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(request.as_bytes()).unwrap();
         child
     }
 
