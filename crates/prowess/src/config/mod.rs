@@ -9,6 +9,7 @@ mod error;
 mod keys;
 mod models;
 mod providers;
+mod sandbox;
 mod secret;
 mod server;
 mod store;
@@ -23,6 +24,7 @@ use serde::Deserialize;
 use keys::Section;
 
 pub use error::ConfigError;
+pub use sandbox::{Backend, Sandbox};
 pub use server::Server;
 
 /// The file that is read when none is named and it is there.
@@ -37,6 +39,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// Providers and models.
     pub gateway: Gateway,
+    /// Where commands run.
+    pub sandbox: Sandbox,
 }
 
 /// What is said outside the file, and goes before it.
@@ -59,6 +63,7 @@ struct Raw {
     server: server::Raw,
     store: store::Raw,
     blobs: blobs::Raw,
+    sandbox: sandbox::Raw,
     providers: BTreeMap<String, providers::Raw>,
     models: Vec<models::Raw>,
 }
@@ -68,6 +73,7 @@ const SECTIONS: &[Section] = &[
     Section::one("server", server::KEYS),
     Section::one("store", store::KEYS),
     Section::one("blobs", blobs::KEYS),
+    Section::one("sandbox", sandbox::KEYS),
     Section::named("providers", providers::KEYS),
     Section::list("models", models::KEYS),
 ];
@@ -92,6 +98,7 @@ impl Config {
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigError::toml(text, &error))?;
         let data_dir = server::data_dir(&raw.server, overrides)?;
         Ok(Config {
+            sandbox: sandbox::check(raw.sandbox, &data_dir)?,
             store: store::check(&raw.store, &raw.blobs, data_dir, overrides)?,
             server: server::check(&raw.server, overrides)?,
             gateway: Gateway {

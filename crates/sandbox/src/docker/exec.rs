@@ -80,11 +80,13 @@ pub(super) async fn run(
         .inspect_exec(&exec)
         .await
         .asked("the command's end")?;
-    let out_of_memory = was_out_of_memory(docker, &job.session).await?;
     let killed = docker.client.kill_container(&container, None).await;
-    if docker.is_running(&job.session).await {
+    let state = docker.state_of(&job.session).await;
+    if state.running == Some(true) {
         killed.asked("ending a container")?;
     }
+    // Told only of a container that has ended.
+    let out_of_memory = state.oom_killed == Some(true);
     running.ended = true;
     drop(running);
     drop(leash);
@@ -205,12 +207,6 @@ async fn until_full(work: PathBuf, limits: &Limits) {
             return;
         }
     }
-}
-
-async fn was_out_of_memory(docker: &Docker, session: &str) -> Result<bool, Error> {
-    let found = docker.client.inspect_container(&name(session), None).await;
-    let state = found.asked("the container's state")?.state;
-    Ok(state.and_then(|state| state.oom_killed) == Some(true))
 }
 
 fn outcome(stopped: Option<Stop>, code: Option<i64>, oom: bool) -> (Outcome, Vec<LimitHit>) {

@@ -23,6 +23,7 @@ use crate::egress::BoxFuture;
 use crate::error::{During, Error};
 use crate::policy::Limits;
 use bollard::container::AttachContainerResults;
+use bollard::models::ContainerState;
 use bollard::query_parameters::{
     AttachContainerOptionsBuilder, ListContainersOptionsBuilder, RemoveContainerOptionsBuilder,
 };
@@ -140,7 +141,7 @@ impl Docker {
     async fn take(&self, job: &Job) -> Result<Leash, Error> {
         let shared = self.leash_of(&job.session);
         if let Some(leash) = shared.lock().await.take()
-            && self.is_running(&job.session).await
+            && self.state_of(&job.session).await.running == Some(true)
         {
             return Ok(leash);
         }
@@ -171,10 +172,11 @@ impl Docker {
         Ok(leash)
     }
 
-    async fn is_running(&self, session: &str) -> bool {
+    /// The state of a session's container; nothing in it if there is none.
+    async fn state_of(&self, session: &str) -> ContainerState {
         let found = self.client.inspect_container(&name(session), None).await;
         let state = found.ok().and_then(|found| found.state);
-        state.and_then(|state| state.running) == Some(true)
+        state.unwrap_or_default()
     }
 
     /// Removes a session's container, and kills what is in it. None there is fine.

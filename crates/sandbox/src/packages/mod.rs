@@ -3,8 +3,9 @@
 //! every session that asks for the same. At run time there is no network.
 
 mod requirements;
+mod script;
 
-pub use requirements::{Requirements, from_script};
+pub use requirements::Requirements;
 
 use crate::egress::DomainRule;
 use crate::policy::{Limits, OutputLimits};

@@ -22,12 +22,10 @@ const FOR_ANYONE: [&str; 11] = [
 ];
 
 /// Possible for root, whose server this may well be.
-const FOR_ROOT: [&str; 7] = [
+const FOR_ROOT: [&str; 5] = [
     "core_pattern_cannot_be_opened",
     "passwords_cannot_be_read",
-    "environment_of_pid_1_cannot_be_read",
     "descriptors_of_pid_1_cannot_be_listed",
-    "root_of_pid_1_cannot_be_entered",
     "mount_namespaces_cannot_be_made",
     "raw_sockets_cannot_be_opened",
 ];
