@@ -74,6 +74,8 @@ pub(crate) struct Next {
     pub(crate) host_id: u32,
     /// Bounds.
     pub(crate) limits: Limits,
+    /// Whether the last command was Python code, as the next one will likely be.
+    pub(crate) python: bool,
 }
 
 /// A command that has ended, and every process of it.
@@ -98,6 +100,15 @@ pub(crate) enum Written {
 }
 
 impl Ended {
+    /// Whether there is surely nothing to take: so little to do that no thread is needed
+    /// for it.
+    pub(crate) fn wrote_nothing(&self) -> bool {
+        match &self.written {
+            Written::Changes(changes) => collect::is_empty(changes),
+            Written::Whole(_) => false,
+        }
+    }
+
     /// Takes what was written into the session's folder, beneath `state`. Things there
     /// belong to the session's host id when `root`. Blocks.
     pub(crate) fn take(self, state: &Path, root: bool, level: Grade) -> Result<Report, Error> {

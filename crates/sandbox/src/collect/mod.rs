@@ -107,6 +107,12 @@ pub(crate) fn take(
     Ok(taker.found)
 }
 
+/// Whether a folder is surely empty.
+pub(crate) fn is_empty(folder: &OwnedFd) -> bool {
+    let entries = Folder::reopen(folder.as_fd()).and_then(|folder| folder.entries());
+    entries.is_ok_and(|entries| entries.is_empty())
+}
+
 struct Taker<'a> {
     limits: &'a Limits,
     owner: Option<u32>,

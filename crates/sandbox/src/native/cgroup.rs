@@ -122,6 +122,17 @@ pub(crate) struct Counters {
     pub(crate) refused_processes: u64,
 }
 
+impl Counters {
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            memory_kills: self.memory_kills.saturating_sub(before.memory_kills),
+            refused_processes: self
+                .refused_processes
+                .saturating_sub(before.refused_processes),
+        }
+    }
+}
+
 /// One group. Removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Group {

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::execution::{Command, Execution, LimitHit, Outcome};
 use crate::policy::Limits;
 use cgroup::{Counters, Hierarchy};
-use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits};
+use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits, Warm};
 use run::{Ending, Finished};
 use slot::{Init, Slot};
 use std::path::PathBuf;
@@ -66,11 +66,9 @@ impl Native {
     async fn run(&self, job: Job) -> Result<Ended, Error> {
         let go = self.go(&job)?;
         let prepare = self.prepare(job.host_id, &job.limits);
-        let (slot, init) = self.take(prepare, job.limits.clone()).await?;
-        let before = slot.group().map(cgroup::Group::counters);
-        let ran = run::run(init, &go, &job.execution, &job.limits, job.proxy.as_ref()).await?;
-        let after = slot.group().map(cgroup::Group::counters);
-        let hits = hits(before.unwrap_or_default(), after.unwrap_or_default(), &ran);
+        let (mut slot, init) = self.take(prepare, &job.limits).await?;
+        let ran = run::run(&slot, init, &go, &job).await?;
+        let hits = hits(slot.count(), &ran);
         let (this, mounts) = (self.clone(), ran.mounts);
         Ok(Ended {
             outcome: outcome(ran.ending, &hits),
@@ -89,24 +87,22 @@ impl Native {
         })
     }
 
-    /// A prepared sandbox: one that waits for just this, or a new one.
-    async fn take(&self, prepare: Prepare, limits: Limits) -> Result<(Slot, Init), Error> {
-        if let Some(mut ready) = self.shared.pool.take(&prepare, &limits)
+    /// A sandbox: one that waits for just this, or one that is being made.
+    async fn take(&self, prepare: Prepare, limits: &Limits) -> Result<(Slot, Init), Error> {
+        if let Some(mut ready) = self.shared.pool.take(&prepare, limits)
             && ready.slot.is_alive()
         {
             return Ok((ready.slot, ready.init));
         }
-        let this = self.clone();
-        blocking(move || {
-            let cold = Prepare {
-                warm: None,
-                ..prepare
-            };
-            let mut slot = this.take_slot()?;
-            let init = slot.prepare(&cold, &limits)?;
-            Ok((slot, init))
-        })
-        .await
+        let mut slot = match self.idle_slot() {
+            Some(slot) => slot,
+            None => {
+                let this = self.clone();
+                blocking(move || this.start_slot()).await?
+            }
+        };
+        let init = slot.ask(&prepare, limits)?;
+        Ok((slot, init))
     }
 
     /// Makes one ahead for a session yet to come, unless there is one.
@@ -118,16 +114,28 @@ impl Native {
         if pool.has_spare(limits) {
             return Ok(());
         }
-        self.add_ready(host_id, limits, false)
+        let waiting = Some(self.interpreter());
+        self.add_ready(host_id, limits, waiting, false)
     }
 
-    fn add_ready(&self, host_id: u32, limits: &Limits, taken: bool) -> Result<(), Error> {
+    fn add_ready(
+        &self,
+        host_id: u32,
+        limits: &Limits,
+        warm: Option<Warm>,
+        taken: bool,
+    ) -> Result<(), Error> {
         if self.shared.pool.is_off() {
             return Ok(());
         }
-        let (prepare, limits) = (self.prepare(host_id, limits), limits.clone());
+        let prepare = Prepare {
+            warm,
+            ..self.prepare(host_id, limits)
+        };
+        let limits = limits.clone();
         let mut slot = self.take_slot()?;
-        let init = slot.prepare(&prepare, &limits)?;
+        let mut init = slot.ask(&prepare, &limits)?;
+        init.pidfd = Some(slot.answer()?);
         let ready = Ready {
             prepare,
             limits,
@@ -188,17 +196,25 @@ impl Native {
                 address_space: self.shared.hierarchy.is_none().then_some(limits.memory),
             },
             landlock: self.shared.landlock,
-            warm: Some(warm::python(environment(&[], false, false))),
+            warm: None,
         }
     }
 
+    fn interpreter(&self) -> Warm {
+        warm::python(environment(&[], false, false))
+    }
+
     fn take_slot(&self) -> Result<Slot, Error> {
-        while let Some(mut slot) = self.idle().pop() {
+        self.idle_slot().map_or_else(|| self.start_slot(), Ok)
+    }
+
+    fn idle_slot(&self) -> Option<Slot> {
+        loop {
+            let mut slot = self.idle().pop()?;
             if slot.is_alive() {
-                return Ok(slot);
+                return Some(slot);
             }
         }
-        self.start_slot()
     }
 
     fn start_slot(&self) -> Result<Slot, Error> {
@@ -224,7 +240,11 @@ impl Backend for Native {
     fn make_ready(&self, next: Next) -> BoxFuture<'_, Result<(), Error>> {
         let this = self.clone();
         Box::pin(blocking(move || match next.session {
-            Some(_) => this.add_ready(next.host_id, &next.limits, true),
+            // A session that runs programs has no use for an interpreter that waits.
+            Some(_) => {
+                let waiting = next.python.then(|| this.interpreter());
+                this.add_ready(next.host_id, &next.limits, waiting, true)
+            }
             None => this.make_spare(next.host_id, &next.limits),
         }))
     }
@@ -252,15 +272,12 @@ impl Backend for Native {
     }
 }
 
-fn hits(before: Counters, after: Counters, ran: &Finished) -> Vec<LimitHit> {
+fn hits(counted: Counters, ran: &Finished) -> Vec<LimitHit> {
     let full =
         rustix::fs::fstatvfs(&ran.written).is_ok_and(|fs| fs.f_bavail == 0 || fs.f_favail == 0);
     [
-        (after.memory_kills > before.memory_kills, LimitHit::Memory),
-        (
-            after.refused_processes > before.refused_processes,
-            LimitHit::Processes,
-        ),
+        (counted.memory_kills > 0, LimitHit::Memory),
+        (counted.refused_processes > 0, LimitHit::Processes),
         (full, LimitHit::Data),
     ]
     .into_iter()

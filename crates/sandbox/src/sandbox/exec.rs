@@ -4,8 +4,9 @@ use super::{Inner, Sandbox};
 use crate::backend::{Job, Next, blocking};
 use crate::egress::Proxy;
 use crate::error::Error;
-use crate::execution::{Execution, Report};
-use crate::policy::{Limits, Network, Policy};
+use crate::execution::{Command, Execution, Report};
+use crate::policy::{Network, Policy};
+use crate::session::Held;
 use std::sync::Arc;
 
 impl Sandbox {
@@ -39,13 +40,24 @@ impl Sandbox {
             usage: meta.usage,
             mounts: meta.mounts.clone(),
         };
+        let python = matches!(job.execution.command, Command::Python(_));
         let ended = self.inner.backend.run(job).await?;
         let inner = Arc::clone(&self.inner);
+        let level = inner.probe.grade.clone();
+        if ended.wrote_nothing() {
+            let report = ended.take(&inner.state, inner.root, level)?;
+            // The session is held until this is done; the caller need not wait.
+            tokio::task::spawn_blocking(move || {
+                // What is lost when it fails is when the session was last used.
+                let _ = held.touch();
+                inner.warm_up_next(&held, python);
+            });
+            return Ok(report);
+        }
         blocking(move || {
-            let report = ended.take(&inner.state, inner.root, inner.probe.grade.clone())?;
+            let report = ended.take(&inner.state, inner.root, level)?;
             held.save()?;
-            let limits = held.meta.policy.limits.clone();
-            inner.warm_up(Some((held.id.clone(), held.meta.host_id)), limits);
+            inner.warm_up_next(&held, python);
             Ok(report)
         })
         .await
@@ -54,7 +66,15 @@ impl Sandbox {
     /// Makes a sandbox of this policy ahead, so that a new session's first command need
     /// not wait for one. Returns at once.
     pub fn warm_up(&self, policy: &Policy) {
-        self.inner.warm_up(None, policy.limits.clone());
+        // Without a free id there is nothing to make, and the next session will tell.
+        if let Ok(host_id) = self.inner.sessions.free_host_id() {
+            self.inner.make_ready(Next {
+                session: None,
+                host_id,
+                limits: policy.limits.clone(),
+                python: true,
+            });
+        }
     }
 
     /// How many sandboxes wait, made ahead.
@@ -75,22 +95,21 @@ impl Inner {
         }
     }
 
-    /// Makes a sandbox ahead in the background: the next one of a session, given by its
-    /// id and host id, or a spare one. That it fails is told when one is made in
-    /// earnest.
-    fn warm_up(self: &Arc<Self>, session: Option<(String, u32)>, limits: Limits) {
+    /// Makes the next sandbox of a session ahead.
+    fn warm_up_next(self: &Arc<Self>, held: &Held, python: bool) {
+        let next = Next {
+            session: Some(held.id.clone()),
+            host_id: held.meta.host_id,
+            limits: held.meta.policy.limits.clone(),
+            python,
+        };
+        self.make_ready(next);
+    }
+
+    /// Makes a sandbox ahead in the background. That it fails is told when one is made
+    /// in earnest.
+    fn make_ready(self: &Arc<Self>, next: Next) {
         let inner = Arc::clone(self);
-        tokio::spawn(async move {
-            let (session, host_id) = match session {
-                Some((id, host_id)) => (Some(id), host_id),
-                None => (None, inner.sessions.free_host_id()?),
-            };
-            let next = Next {
-                session,
-                host_id,
-                limits,
-            };
-            inner.backend.make_ready(next).await
-        });
+        tokio::spawn(async move { inner.backend.make_ready(next).await });
     }
 }
