@@ -4,7 +4,8 @@
 //! enough.
 #![cfg(target_arch = "x86_64")]
 
-use crate::support::{Host, SECRET, everyone, knobs, stderr, stdout};
+use crate::knobs::knobs;
+use crate::support::{Host, SECRET, everyone, stderr, stdout};
 use serde_json::json;
 
 /// What the attacks have at hand.

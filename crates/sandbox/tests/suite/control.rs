@@ -4,7 +4,8 @@
 #![cfg(target_arch = "x86_64")]
 
 use crate::attacks::{ALL, each};
-use crate::support::{Who, everyone, knobs, on_the_host};
+use crate::knobs::knobs;
+use crate::support::{Who, everyone, on_the_host};
 
 /// Possible for anyone on an ordinary host.
 const FOR_ANYONE: [&str; 11] = [

@@ -1,8 +1,8 @@
-//! A Docker daemon for the tests: in namespaces of its own, with its data in a folder of
+//! A Docker daemon for tests and measurements: in namespaces of its own, with its data in a folder of
 //! its own, and with an image made from this host's Python and bash. It writes no knob
 //! of the host's, and dies with the test.
 
-use crate::support::knobs;
+use crate::knobs::knobs;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -206,8 +206,14 @@ fn tool(name: &str) -> Command {
 }
 
 fn search_path() -> Vec<PathBuf> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let unpacked = ["docker/usr/bin", "docker/usr/sbin"].map(|name| target.join(name));
+    let program = std::env::current_exe().unwrap();
+    let unpacked = program
+        .ancestors()
+        .map(|folder| folder.join("docker/usr"))
+        .find(|folder| folder.join("sbin/dockerd").exists());
+    let unpacked = unpacked
+        .iter()
+        .flat_map(|usr| [usr.join("bin"), usr.join("sbin")]);
     let system = ["/usr/local/sbin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"].map(PathBuf::from);
-    unpacked.into_iter().chain(system).collect()
+    unpacked.chain(system).collect()
 }

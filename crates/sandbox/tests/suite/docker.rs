@@ -1,7 +1,8 @@
 //! The Docker backend, on a daemon that the test starts, when the machine allows.
 
 use crate::daemon::{Daemon, IMAGE};
-use crate::support::{Host, Who, knobs, stderr, stdout};
+use crate::knobs::knobs;
+use crate::support::{Host, Who, stderr, stdout};
 use serde_json::{Value, json};
 
 /// A daemon, or `None` and a word on why.

@@ -12,6 +12,7 @@ mod control;
 mod daemon;
 mod docker;
 mod execution;
+mod knobs;
 mod lifecycle;
 mod limits;
 mod network;
