@@ -30,7 +30,10 @@ impl Others {
             Way::Bare => Some(spawn(bare().args(["-c", PASS]))),
             Way::BareImport => {
                 let path = self.layer.as_ref()?;
-                Some(spawn(bare().args(["-c", IMPORT]).env("PYTHONPATH", path)))
+                let mut command = bare();
+                command.env("PYTHONPATH", path);
+                command.env("PYTHONDONTWRITEBYTECODE", "1");
+                Some(spawn(command.args(["-c", IMPORT])))
             }
             Way::Bwrap => Path::new("/usr/bin/bwrap")
                 .exists()

@@ -100,7 +100,7 @@ impl Requirements {
     /// What names the layer: these requirements, for this interpreter, from this index.
     pub(crate) fn key(&self, interpreter: &str, index: &str) -> String {
         let mut digest = Sha256::new();
-        for part in ["prowess-layer-v1", interpreter, index, &self.text] {
+        for part in ["prowess-layer-v2", interpreter, index, &self.text] {
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }

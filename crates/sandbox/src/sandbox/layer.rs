@@ -75,6 +75,12 @@ impl Sandbox {
             );
             return Err(Error::Layer { why });
         }
+        // A file that cannot be compiled is none that can be imported.
+        let compile = Execution {
+            command: Command::Argv(packages::compile()),
+            ..Execution::default()
+        };
+        self.exec(OWNER, id, compile).await?;
         self.with(OWNER, id, move |held| {
             let built = held.data().join(packages::BUILT);
             fs::rename(&built, &place).during(place.display())

@@ -149,6 +149,8 @@ async fn requirements_become_a_layer_built_once_and_used_without_network() {
     assert_eq!(report.await.unwrap().stdout.text, "42\n");
     let use_it = "import tiny, os
 print(tiny.answer(), tiny.__file__, 'http_proxy' in os.environ)
+assert os.path.exists(tiny.__cached__), 'compiled once, for all'
+open(tiny.__cached__, 'rb').read()[4] == 1 or print('depends on a time')
 open('/packages/python/evil.py', 'w')";
     let report = one.sandbox.exec(OWNER, &id, python(use_it)).await.unwrap();
     assert_eq!(report.stdout.text, "42 /packages/python/tiny.py False\n");
