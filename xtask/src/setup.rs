@@ -22,6 +22,7 @@ const SDK_CLIENTS: [&str; 8] = [
 /// Installs everything. Quick when it is there already.
 pub(crate) fn all() -> anyhow::Result<()> {
     system()?;
+    docker();
     python()?;
     node("tests/sdk", &target().join("sdk/node"))?;
     node("tests/agents", &target().join("sdk/agents"))
@@ -48,6 +49,25 @@ fn has_postgres() -> bool {
     let packaged =
         below("/usr/lib/postgresql").any(|version| version.path().join("bin/initdb").exists());
     packaged || succeeds(&mut command("initdb", &["--version"]))
+}
+
+/// A Docker daemon for the tests to start, unpacked and not installed: its packages
+/// would start one for the whole system. Where that cannot be had, the tests that need
+/// it say so and are skipped.
+fn docker() {
+    let place = target().join("docker");
+    let there = |name: &str| Path::new("/usr/sbin").join(name).exists();
+    if place.join("usr/sbin/dockerd").exists() || there("dockerd") {
+        return;
+    }
+    let unpack = "mkdir -p packages && cd packages && apt-get download docker.io containerd runc \
+        && for package in *.deb; do dpkg-deb --extract \"$package\" ..; done; \
+        status=$?; rm -rf ../packages; exit $status";
+    let unpacked = std::fs::create_dir_all(&place).is_ok()
+        && run(command("sh", &["-c", unpack]).current_dir(&place)).is_ok();
+    if !unpacked {
+        eprintln!("no Docker daemon for the tests: this takes apt-get and Debian's docker.io");
+    }
 }
 
 /// Python environments: one with the packages of `tests/requirements.txt`, among

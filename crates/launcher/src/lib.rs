@@ -32,6 +32,7 @@ pub mod spec;
 mod sys;
 mod worker;
 
+pub use seccomp::docker_profile;
 pub use spec::{ARG0, Failure, Step};
 
 /// Becomes a launcher process, and never returns, when this process was started as

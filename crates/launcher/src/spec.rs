@@ -53,6 +53,25 @@ pub struct Prepare {
     pub warm: Option<Warm>,
 }
 
+impl Prepare {
+    /// Whether the other asks for the same sandbox, an interpreter in it aside.
+    #[must_use]
+    pub fn is_alike(&self, other: &Self) -> bool {
+        let Self {
+            outer_id,
+            tmp_bytes,
+            tmp_inodes,
+            rlimits,
+            landlock,
+            warm: _,
+        } = self;
+        *outer_id == other.outer_id
+            && (*tmp_bytes, *tmp_inodes) == (other.tmp_bytes, other.tmp_inodes)
+            && *rlimits == other.rlimits
+            && *landlock == other.landlock
+    }
+}
+
 /// An interpreter started ahead of its program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warm {

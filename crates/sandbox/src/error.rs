@@ -60,6 +60,18 @@ pub enum Error {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// The same, found in a file.
+    #[error("{what} {name:?} in {file}: {why}")]
+    BadNameIn {
+        /// What it names.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+        /// The file.
+        file: String,
+    },
     /// A file that is not there, or is not a regular file.
     #[error("no file {path:?} in the session")]
     NoFile {
@@ -90,6 +102,20 @@ pub enum Error {
         /// What the installer said, or what is not set.
         why: String,
     },
+    /// Something that the chosen backend does not have.
+    #[error("the docker backend does not have {what}; use the native one for them")]
+    Unsupported {
+        /// What was asked for.
+        what: &'static str,
+    },
+    /// The Docker daemon did not do as asked.
+    #[error("docker: {what}: {why}")]
+    Docker {
+        /// What was tried.
+        what: &'static str,
+        /// What the daemon, or the way to it, said.
+        why: String,
+    },
     /// The host's file system or processes did not do as asked.
     #[error("{what}: {source}")]
     Io {
@@ -112,12 +138,29 @@ impl Error {
             Self::NoSession { .. } => "no-session",
             Self::SessionBusy { .. } => "session-busy",
             Self::DiskFull { .. } => "disk-full",
-            Self::BadName { .. } => "bad-name",
+            Self::BadName { .. } | Self::BadNameIn { .. } => "bad-name",
             Self::NoFile { .. } => "no-file",
             Self::OverQuota { .. } => "over-quota",
             Self::TooLong { .. } => "too-long",
             Self::Layer { .. } => "layer",
+            Self::Unsupported { .. } => "unsupported",
+            Self::Docker { .. } => "docker",
             Self::Io { .. } => "io",
+        }
+    }
+}
+
+impl Error {
+    /// Says which file a bad name was found in.
+    pub(crate) fn within(self, file: &str) -> Self {
+        match self {
+            Self::BadName { what, name, why } => Self::BadNameIn {
+                what,
+                name,
+                why,
+                file: file.to_owned(),
+            },
+            other => other,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! What this host can give, found out by really trying: a sandbox is built, and a small
 //! program inside looks at its own chains.
 
+use crate::backend::{Backend, Job};
 use crate::collect::Usage;
 use crate::error::Error;
 use crate::execution::{Command, Execution, Outcome};
+use crate::native::Native;
 use crate::native::cgroup::Hierarchy;
-use crate::native::{Job, Native};
 use crate::policy::Limits;
 use prowess_launcher::Step;
 use prowess_launcher::spec::Base;
@@ -54,7 +55,7 @@ pub struct Probe {
 }
 
 /// Prints `name value` for each chain, using nothing but the shell.
-const INSIDE: &str = r#"
+pub(crate) const INSIDE: &str = r#"
 while read -r key value rest; do
   case $key in
     Uid:) echo "uid $value";;
@@ -133,7 +134,7 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
     }
     match result {
         Ok(seen) => {
-            checks.extend(judge(&seen));
+            checks.extend(judge(&seen, &EXPECTED, &["seen ", "written "]));
             let grade = grade(&checks);
             let usable = !matches!(grade, Grade::Refused { .. });
             // What waits is a Python; without one nothing is made ahead.
@@ -166,6 +167,7 @@ async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
     };
     let job = Job {
         execution,
+        session: String::new(),
         limits: Limits::default(),
         proxy: None,
         host_id: host.host_id,
@@ -176,7 +178,9 @@ async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
         },
         mounts: Vec::new(),
     };
-    let report = native.collect(native.run(job).await?, Grade::Strict)?;
+    let root = !host.base.own_user_namespace;
+    let ended = Backend::run(native, job).await?;
+    let report = ended.take(&host.base.state, root, Grade::Strict)?;
     if report.outcome != Outcome::Exit(0) {
         let reason = format!(
             "the probe ended with {:?}: {}",
@@ -194,8 +198,10 @@ fn is_landlock(result: &Result<String, Error>) -> bool {
     matches!(result, Err(Error::Launch(failure)) if failure.step == Step::Landlock)
 }
 
-fn judge(seen: &str) -> Vec<Check> {
-    let mut checks: Vec<Check> = EXPECTED
+/// Holds what a probe printed against what it should have; lines that begin with one of
+/// `leaks` should not be there.
+pub(crate) fn judge(seen: &str, expected: &[(&str, &str)], leaks: &[&str]) -> Vec<Check> {
+    let mut checks: Vec<Check> = expected
         .iter()
         .map(|(name, line)| {
             if seen.lines().any(|seen| seen == *line) {
@@ -207,7 +213,7 @@ fn judge(seen: &str) -> Vec<Check> {
         .collect();
     let leaks: Vec<&str> = seen
         .lines()
-        .filter(|line| line.starts_with("seen ") || line.starts_with("written "))
+        .filter(|line| leaks.iter().any(|leak| line.starts_with(leak)))
         .collect();
     checks.push(if leaks.is_empty() {
         ok(
@@ -230,9 +236,14 @@ fn judge(seen: &str) -> Vec<Check> {
 }
 
 /// Layers whose want can be accepted; any other is too little.
-const OPTIONAL: [&str; 2] = ["control groups", "landlock"];
+const OPTIONAL: [&str; 4] = [
+    "control groups",
+    "landlock",
+    "hidden kernel tables",
+    "hard quota over session files",
+];
 
-fn grade(checks: &[Check]) -> Grade {
+pub(crate) fn grade(checks: &[Check]) -> Grade {
     let failed: Vec<&Check> = checks.iter().filter(|check| !check.ok).collect();
     if let Some(check) = failed
         .iter()
@@ -250,7 +261,7 @@ fn grade(checks: &[Check]) -> Grade {
     }
 }
 
-fn ok(name: &str, detail: String) -> Check {
+pub(crate) fn ok(name: &str, detail: String) -> Check {
     Check {
         name: name.into(),
         ok: true,
@@ -259,7 +270,7 @@ fn ok(name: &str, detail: String) -> Check {
     }
 }
 
-fn missing(name: &str, detail: String, advice: &str) -> Check {
+pub(crate) fn missing(name: &str, detail: String, advice: &str) -> Check {
     Check {
         name: name.into(),
         ok: false,

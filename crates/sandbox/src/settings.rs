@@ -1,5 +1,6 @@
 //! What the operator decides once, for all sandboxes.
 
+use crate::docker::DockerSettings;
 use crate::egress::{Dial, SystemDial};
 use crate::packages::PackageIndex;
 use std::ops::Range;
@@ -7,9 +8,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// What runs the commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// Our own launcher on this host's kernel.
+    #[default]
+    Native,
+    /// A Docker daemon.
+    Docker(DockerSettings),
+}
+
 /// How sandboxes are made on this host.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// What runs the commands.
+    pub engine: Engine,
     /// The folder for sessions, skills and layers. Made if it is not there, for us
     /// alone.
     pub folder: PathBuf,
@@ -49,6 +62,7 @@ impl Settings {
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
+            engine: Engine::Native,
             folder: folder.into(),
             launcher: "/proc/self/exe".into(),
             runtime: "/".into(),

@@ -1,27 +1,24 @@
 //! `prowess doctor`: what the sandbox can do on this host, found out by trying.
 
-use std::path::PathBuf;
-
 use comfy_table::{ContentArrangement, Table, presets};
 use prowess_sandbox::{Grade, Probe, Sandbox};
 
-use super::sandbox::{block_on, settings};
+use super::sandbox::{Where, block_on};
 use crate::cli::Exit;
 use crate::cli::output::{self, ERROR, GOOD, WARNING};
 
 /// Show what the sandbox can do here, and what is missing.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where everything is kept
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    place: Where,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let settings = settings(args.data_dir.as_deref())?;
+    let (settings, _) = args.place.settings()?;
     let probe = block_on(Sandbox::probe(&settings))??;
     if args.json {
         output::json(&probe)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use prowess_engine::Door;
 use prowess_provider::Providers;
-use prowess_sandbox::{Sandbox, Settings as SandboxSettings};
+use prowess_sandbox::Sandbox;
 use prowess_server::{App, serve};
 use prowess_store::Store;
 use tokio::net::TcpListener;
@@ -82,8 +82,10 @@ async fn run_server(mut config: Config) -> anyhow::Result<()> {
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
     announce(&config, &listener)?;
     // Looking at the host takes longer than starting: requests that run code wait for it.
-    let sandbox = SandboxSettings::new(config.store.data_dir.join("sandbox"));
-    config.server.settings.sandbox = Door::opening(Sandbox::open(sandbox));
+    config.server.settings.sandbox = match config.sandbox.settings(config.sandbox.backend) {
+        Some(settings) => Door::opening(Sandbox::open(settings)),
+        None => Door::off("the configuration says sandbox.backend = \"off\""),
+    };
     let app = App::new(store.clone(), config.server.settings);
     let served = serve(listener, app, stop, config.server.options).await;
     store.close().await;

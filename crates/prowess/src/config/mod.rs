@@ -9,6 +9,7 @@ mod error;
 mod keys;
 mod models;
 mod providers;
+mod sandbox;
 mod secret;
 mod server;
 mod skills;
@@ -24,6 +25,7 @@ use serde::Deserialize;
 use keys::Section;
 
 pub use error::ConfigError;
+pub use sandbox::{Backend, Sandbox};
 pub use server::Server;
 
 /// The file that is read when none is named and it is there.
@@ -38,6 +40,8 @@ pub struct Config {
     pub store: StoreConfig,
     /// Providers and models.
     pub gateway: Gateway,
+    /// Where commands run.
+    pub sandbox: Sandbox,
 }
 
 /// What is said outside the file, and goes before it.
@@ -60,6 +64,7 @@ struct Raw {
     server: server::Raw,
     store: store::Raw,
     blobs: blobs::Raw,
+    sandbox: sandbox::Raw,
     providers: BTreeMap<String, providers::Raw>,
     models: Vec<models::Raw>,
     skills: skills::Raw,
@@ -70,6 +75,7 @@ const SECTIONS: &[Section] = &[
     Section::one("server", server::KEYS),
     Section::one("store", store::KEYS),
     Section::one("blobs", blobs::KEYS),
+    Section::one("sandbox", sandbox::KEYS),
     Section::named("providers", providers::KEYS),
     Section::list("models", models::KEYS),
     Section::one("skills", skills::KEYS),
@@ -96,6 +102,7 @@ impl Config {
         let data_dir = server::data_dir(&raw.server, overrides)?;
         let providers = providers::check(raw.providers, folder)?;
         Ok(Config {
+            sandbox: sandbox::check(raw.sandbox, &data_dir)?,
             store: store::check(&raw.store, &raw.blobs, data_dir, overrides)?,
             server: {
                 let mut server = server::check(&raw.server, overrides, &providers)?;

@@ -3,8 +3,8 @@
 //! launcher when started as one.
 
 use prowess_sandbox::{
-    Command, Error, Execution, FileInfo, Grade, Limits, NewSession, Policy, Report, Sandbox,
-    Settings, SkillFile, SkillFiles,
+    Command, DockerSettings, Engine, Error, Execution, FileInfo, Grade, Limits, NewSession, Policy,
+    Report, Sandbox, Settings, SkillFile, SkillFiles,
 };
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -16,6 +16,8 @@ use std::time::Duration;
 struct Request {
     folder: PathBuf,
     cgroup: Option<String>,
+    /// Use the Docker daemon at this socket, and this image.
+    docker: Option<(PathBuf, String)>,
     allow_reduced: bool,
     limits: Limits,
     skills: Vec<Skill>,
@@ -75,6 +77,9 @@ fn main() -> std::io::Result<()> {
 async fn serve(request: Request) -> Result<Answer, Error> {
     let mut settings = Settings::new(request.folder);
     settings.cgroup = request.cgroup;
+    if let Some((socket, image)) = request.docker {
+        settings.engine = Engine::Docker(DockerSettings { socket, image });
+    }
     settings.allow_reduced = request.allow_reduced;
     settings.warm = request.warm;
     let sandbox = Sandbox::open(settings).await?;

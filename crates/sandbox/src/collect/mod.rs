@@ -8,9 +8,11 @@
 
 pub(crate) mod folder;
 mod mime;
+mod mirror;
 mod usage;
 
 pub use mime::guess as mime_type;
+pub(crate) use mirror::{mirror, remove_missing};
 pub(crate) use usage::{Usage, measure};
 
 use crate::error::{During, Error};
@@ -103,6 +105,12 @@ pub(crate) fn take(
     taker.folder(&from, &into, "", 0)?;
     taker.found.outputs.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(taker.found)
+}
+
+/// Whether a folder is surely empty.
+pub(crate) fn is_empty(folder: &OwnedFd) -> bool {
+    let entries = Folder::reopen(folder.as_fd()).and_then(|folder| folder.entries());
+    entries.is_ok_and(|entries| entries.is_empty())
 }
 
 struct Taker<'a> {

@@ -38,7 +38,13 @@ impl Hierarchy {
     /// to use instead of this process's own.
     pub(crate) fn find(parent: Option<&str>) -> Result<Self, Error> {
         let own = fs::read_to_string("/proc/self/cgroup").during("/proc/self/cgroup")?;
-        let candidates = [Self::v2(parent), Self::v1(&own, parent)];
+        Self::find_in(Path::new(MOUNT), &own, parent)
+    }
+
+    /// The same where groups are mounted at `mount` and `own` is what the kernel says of
+    /// this process's groups.
+    fn find_in(mount: &Path, own: &str, parent: Option<&str>) -> Result<Self, Error> {
+        let candidates = [Self::v2(mount, parent), Self::v1(mount, own, parent)];
         let mut last = None;
         for candidate in candidates.into_iter().flatten() {
             candidate.sweep();
@@ -51,18 +57,18 @@ impl Hierarchy {
         }
         Err(last.unwrap_or_else(|| Error::Refused {
             reason: "no control groups with memory, pids and cpu are mounted".into(),
-            advice: format!("mount them at {MOUNT}"),
+            advice: format!("mount them at {}", mount.display()),
         }))
     }
 
-    fn v2(parent: Option<&str>) -> Option<Self> {
-        let folder = Path::new(MOUNT).join(parent.unwrap_or_default().trim_start_matches('/'));
+    fn v2(mount: &Path, parent: Option<&str>) -> Option<Self> {
+        let folder = mount.join(parent.unwrap_or_default().trim_start_matches('/'));
         let controllers = fs::read_to_string(folder.join("cgroup.subtree_control")).ok()?;
         let has = |name| controllers.split_whitespace().any(|one| one == name);
         (has("memory") && has("pids") && has("cpu")).then_some(Self::V2(folder))
     }
 
-    fn v1(own: &str, parent: Option<&str>) -> Option<Self> {
+    fn v1(mount: &Path, own: &str, parent: Option<&str>) -> Option<Self> {
         let folder = |controller: &str| {
             let line = own.lines().find_map(|line| {
                 let mut parts = line.splitn(3, ':').skip(1);
@@ -72,7 +78,7 @@ impl Hierarchy {
                     .any(|name| name == controller)
                     .then_some(parts.next())?
             })?;
-            let path = Path::new(MOUNT).join(controller);
+            let path = mount.join(controller);
             let path = path.join(parent.unwrap_or(line).trim_start_matches('/'));
             path.is_dir().then_some(path)
         };
@@ -120,6 +126,17 @@ impl Hierarchy {
 pub(crate) struct Counters {
     pub(crate) memory_kills: u64,
     pub(crate) refused_processes: u64,
+}
+
+impl Counters {
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            memory_kills: self.memory_kills.saturating_sub(before.memory_kills),
+            refused_processes: self
+                .refused_processes
+                .saturating_sub(before.refused_processes),
+        }
+    }
 }
 
 /// One group. Removed when dropped.
@@ -241,4 +258,109 @@ fn counter(path: &Path, name: &str) -> u64 {
     value
         .and_then(|value| value.trim().parse().ok())
         .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    /// A folder that looks like a delegated group of version 2. Here files are made by
+    /// writing; in the real one they are there, and writing is all that is done.
+    fn version_2(controllers: &str) -> TempDir {
+        let mount = tempfile::tempdir().unwrap();
+        fs::create_dir(mount.path().join("ours")).unwrap();
+        let control = mount.path().join("ours/cgroup.subtree_control");
+        fs::write(control, controllers).unwrap();
+        mount
+    }
+
+    fn group(mount: &TempDir) -> Group {
+        let hierarchy = Hierarchy::V2(mount.path().join("ours"));
+        Group::create(&hierarchy, "test").unwrap()
+    }
+
+    fn folder(group: &Group) -> PathBuf {
+        let Hierarchy::V2(folder) = &group.place else {
+            panic!("{group:?}")
+        };
+        folder.clone()
+    }
+
+    #[test]
+    fn version_2_is_used_where_its_controllers_are_delegated() {
+        let mount = version_2("cpu memory pids io\n");
+        let found = Hierarchy::find_in(mount.path(), "0::/ours\n", Some("/ours")).unwrap();
+        assert_eq!(found, Hierarchy::V2(mount.path().join("ours")));
+        assert_eq!(found.version(), "v2");
+    }
+
+    #[test]
+    fn without_all_three_controllers_there_are_no_groups() {
+        let mount = version_2("cpu memory\n");
+        let refused = Hierarchy::find_in(mount.path(), "0::/ours\n", Some("/ours"));
+        let message = refused.unwrap_err().to_string();
+        assert!(
+            message.contains("no control groups with memory, pids and cpu"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn limits_of_version_2_are_written_as_the_kernel_reads_them() {
+        let mount = version_2("cpu memory pids\n");
+        let group = group(&mount);
+        let folder = folder(&group);
+        fs::write(folder.join("memory.swap.max"), "max").unwrap();
+        let limits = Limits {
+            memory: 256 << 20,
+            processes: 30,
+            cpu_millis: 500,
+            ..Limits::default()
+        };
+        group.limit(&limits).unwrap();
+        group.add(4321).unwrap();
+        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+        assert_eq!(read("memory.max"), "268435456");
+        assert_eq!(
+            read("memory.swap.max"),
+            "0",
+            "or memory would be had from there"
+        );
+        assert_eq!(read("pids.max"), "32", "with the broker and the init");
+        assert_eq!(read("cpu.max"), "50000 100000");
+        assert_eq!(read("cgroup.procs"), "4321");
+    }
+
+    #[test]
+    fn what_version_2_has_counted_is_read() {
+        let mount = version_2("cpu memory pids\n");
+        let group = group(&mount);
+        let folder = folder(&group);
+        assert_eq!(group.counters(), Counters::default());
+        let events = "low 0\nhigh 0\nmax 7\noom 2\noom_kill 3\noom_group_kill 0\n";
+        fs::write(folder.join("memory.events"), events).unwrap();
+        fs::write(folder.join("pids.events"), "max 5\n").unwrap();
+        let counted = group.counters();
+        assert_eq!((counted.memory_kills, counted.refused_processes), (3, 5));
+        let before = Counters {
+            memory_kills: 1,
+            refused_processes: 5,
+        };
+        assert_eq!(counted.since(before).memory_kills, 2);
+        assert_eq!(counted.since(before).refused_processes, 0);
+    }
+
+    #[test]
+    fn groups_of_a_process_that_is_no_more_are_swept_and_others_kept() {
+        let mount = version_2("cpu memory pids\n");
+        let ours = mount.path().join("ours");
+        let living = ours.join(format!("{PREFIX}{}-0", std::process::id()));
+        let [dead, other] = ["prowess-4294967295-0", "system.slice"].map(|name| ours.join(name));
+        for folder in [&living, &dead, &other] {
+            fs::create_dir(folder).unwrap();
+        }
+        Hierarchy::V2(ours).sweep();
+        assert!(living.exists() && other.exists() && !dead.exists());
+    }
 }

@@ -1,11 +1,12 @@
 //! One command from start to end: streams pumped, time watched from outside, and the
 //! end told only when every process of the sandbox is dead.
 
-use super::slot::Init;
+use super::slot::{Init, Slot};
+use crate::backend::Job;
 use crate::capture::Capture;
 use crate::egress::Proxy;
 use crate::error::{During, Error};
-use crate::execution::{Chunk, Execution, Stream};
+use crate::execution::{Chunk, Stream};
 use crate::policy::Limits;
 use prowess_launcher::channel;
 use prowess_launcher::spec::{Go, InitReply};
@@ -38,7 +39,7 @@ async fn within<F: Future>(patience: Duration, work: F) -> Result<F::Output, Err
 
 /// Who ended it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(super) enum Ending {
     /// The command itself, with this status of `wait`.
     Status(i32),
     /// All at once, by a signal from the kernel: the init died with it.
@@ -51,22 +52,25 @@ pub(crate) enum Ending {
 
 /// What is left when every process is dead.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) ending: Ending,
-    pub(crate) stdout: Capture,
-    pub(crate) stderr: Capture,
-    pub(crate) elapsed: Duration,
+pub(super) struct Finished {
+    pub(super) ending: Ending,
+    pub(super) stdout: Capture,
+    pub(super) stderr: Capture,
+    pub(super) elapsed: Duration,
     /// The folder with what was written to `/mnt/data`.
-    pub(crate) written: OwnedFd,
+    pub(super) written: OwnedFd,
     /// The namespace that holds the sandbox's mounts, to be let go of in passing.
-    pub(crate) mounts: OwnedFd,
+    pub(super) mounts: OwnedFd,
 }
 
 /// A sandbox with something in it. Dropped before its end, it kills.
 struct Running {
     pidfd: AsyncFd<OwnedFd>,
-    channel: AsyncFd<OwnedFd>,
+    channel: Channel,
 }
+
+/// The way to an init.
+struct Channel(AsyncFd<OwnedFd>);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -80,24 +84,27 @@ fn kill(pidfd: &AsyncFd<OwnedFd>) {
     let _ = pidfd_send_signal(pidfd.get_ref(), Signal::KILL);
 }
 
-/// Sends the command to a waiting init and sees it through.
-pub(crate) async fn run(
-    init: Init,
-    go: &Go,
-    execution: &Execution,
-    limits: &Limits,
-    proxy: Option<&Arc<Proxy>>,
-) -> Result<Ended, Error> {
+/// Sends the command to an init and sees it through. Should this be dropped before the
+/// command has started, the slot must be dropped too, which ends the init.
+pub(super) async fn run(slot: &Slot, init: Init, go: &Go, job: &Job) -> Result<Finished, Error> {
     let started = Instant::now();
-    let running = Running::watch(init)?;
+    let (execution, limits, proxy) = (&job.execution, &job.limits, job.proxy.as_ref());
+    let channel = Channel::watch(init.channel)?;
     let (stdin, stdin_ours) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
     let (stdout_ours, stdout) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
     let (stderr_ours, stderr) = pipe_with(PipeFlags::CLOEXEC).during("a pipe")?;
     let stdio = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
-    channel::send(running.channel.get_ref(), go, &stdio).map_err(|_| Error::LauncherGone)?;
+    channel::send(channel.0.get_ref(), go, &stdio).map_err(|_| Error::LauncherGone)?;
     drop((stdin, stdout, stderr));
 
-    let (written, mounts, listener) = within(PATIENCE, running.started()).await??;
+    let heard = within(PATIENCE, channel.started()).await?;
+    let pidfd = match init.pidfd {
+        Some(pidfd) => pidfd,
+        None => slot.answer()?,
+    };
+    let (written, mounts, listener) = heard?;
+    let pidfd = watch(pidfd).during("a pidfd")?;
+    let running = Running { pidfd, channel };
     // Dropped with this run, and all its connections with it.
     let _serving = match (proxy, listener) {
         (Some(proxy), Some(listener)) => Some(serve(Arc::clone(proxy), listener)?),
@@ -136,7 +143,7 @@ pub(crate) async fn run(
     let ending = cause
         .or(status?.map(Ending::Status))
         .unwrap_or(Ending::Killed);
-    Ok(Ended {
+    Ok(Finished {
         ending,
         stdout: stdout?,
         stderr: stderr?,
@@ -146,13 +153,10 @@ pub(crate) async fn run(
     })
 }
 
-impl Running {
-    fn watch(init: Init) -> Result<Self, Error> {
-        rustix::io::ioctl_fionbio(&init.channel, true).during("the sandbox's socket")?;
-        Ok(Self {
-            pidfd: watch(init.pidfd).during("a pidfd")?,
-            channel: watch(init.channel).during("the sandbox's socket")?,
-        })
+impl Channel {
+    fn watch(channel: OwnedFd) -> Result<Self, Error> {
+        rustix::io::ioctl_fionbio(&channel, true).during("the sandbox's socket")?;
+        watch(channel).map(Self).during("the sandbox's socket")
     }
 
     /// Waits until the command runs.
@@ -169,10 +173,23 @@ impl Running {
         }
     }
 
+    async fn hear(&self) -> Result<Option<(InitReply, Vec<OwnedFd>)>, Error> {
+        let heard = self
+            .0
+            .async_io(Interest::READABLE, |socket| channel::receive(socket));
+        match heard.await {
+            // An init that was killed leaves no goodbye.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
+            other => other.during("the sandbox's socket"),
+        }
+    }
+}
+
+impl Running {
     /// Waits until every process is dead, and returns the command's status if the init
     /// lived to tell it.
     async fn ended(&self) -> Result<Option<i32>, Error> {
-        let status = match self.hear().await? {
+        let status = match self.channel.hear().await? {
             Some((InitReply::Ended { status }, _)) => Some(status),
             Some((InitReply::Failed(failure), _)) => return Err(failure.into()),
             Some((InitReply::Started { .. }, _)) | None => None,
@@ -183,17 +200,6 @@ impl Running {
             .during("a pidfd")?
             .retain_ready();
         Ok(status)
-    }
-
-    async fn hear(&self) -> Result<Option<(InitReply, Vec<OwnedFd>)>, Error> {
-        let heard = self
-            .channel
-            .async_io(Interest::READABLE, |socket| channel::receive(socket));
-        match heard.await {
-            // An init that was killed leaves no goodbye.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
-            other => other.during("the sandbox's socket"),
-        }
     }
 }
 

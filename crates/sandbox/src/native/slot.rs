@@ -2,7 +2,7 @@
 //! group. Slots are made when first needed and used again; a slot whose sandbox did not
 //! end as it should is thrown away with everything in it.
 
-use super::cgroup::{Group, Hierarchy};
+use super::cgroup::{Counters, Group, Hierarchy};
 use crate::error::{During, Error};
 use crate::policy::Limits;
 use prowess_launcher::spec::{Base, BrokerReply, Prepare};
@@ -19,13 +19,18 @@ pub(crate) struct Slot {
     broker: Child,
     socket: OwnedFd,
     group: Option<Group>,
+    /// What the group was last limited to.
+    limits: Option<Limits>,
+    /// What the group had counted when its last command ended.
+    counters: Counters,
 }
 
-/// An init that has been started and waits for its command.
+/// An init, asked for, that waits for its command or will.
 #[derive(Debug)]
 pub(crate) struct Init {
-    /// Readable once every process of the sandbox is dead.
-    pub(crate) pidfd: OwnedFd,
+    /// Readable once every process of the sandbox is dead. `None` as long as the broker
+    /// has not been heard.
+    pub(crate) pidfd: Option<OwnedFd>,
     /// Talks to the init.
     pub(crate) channel: OwnedFd,
 }
@@ -52,6 +57,8 @@ impl Slot {
             broker,
             socket,
             group: None,
+            limits: None,
+            counters: Counters::default(),
         };
         if let Some(hierarchy) = hierarchy {
             let name = NUMBER.fetch_add(1, Ordering::Relaxed).to_string();
@@ -66,30 +73,43 @@ impl Slot {
         }
     }
 
-    /// Starts the init of a new sandbox under these limits.
-    pub(crate) fn prepare(&mut self, prepare: &Prepare, limits: &Limits) -> Result<Init, Error> {
-        if let Some(group) = &self.group {
+    /// Asks for the init of a new sandbox under these limits. What is said to it before
+    /// it is there waits for it; so nothing need be waited for here.
+    pub(crate) fn ask(&mut self, prepare: &Prepare, limits: &Limits) -> Result<Init, Error> {
+        if let Some(group) = &self.group
+            && self.limits.as_ref() != Some(limits)
+        {
             group.limit(limits)?;
+            self.limits = Some(limits.clone());
         }
         let (channel, theirs) = channel::pair().during("a socket pair")?;
         self.say(prepare, &[theirs.as_fd()])?;
+        Ok(Init {
+            pidfd: None,
+            channel,
+        })
+    }
+
+    /// Hears the broker's answer: the pidfd of what was asked for. Blocks until there
+    /// is one; it comes before anything the init says, or with it.
+    pub(crate) fn answer(&self) -> Result<OwnedFd, Error> {
         match self.hear()? {
-            (BrokerReply::Spawned { .. }, mut fds) => {
-                let pidfd = fds.pop().ok_or(Error::LauncherGone)?;
-                Ok(Init { pidfd, channel })
-            }
+            (BrokerReply::Spawned { .. }, mut fds) => fds.pop().ok_or(Error::LauncherGone),
             (BrokerReply::Failed(failure), _) => Err(failure.into()),
             (BrokerReply::Ready, _) => Err(Error::LauncherGone),
         }
     }
 
+    /// What has been counted since this was last asked.
+    pub(crate) fn count(&mut self) -> Counters {
+        let now = self.group.as_ref().map(Group::counters).unwrap_or_default();
+        let before = std::mem::replace(&mut self.counters, now);
+        now.since(before)
+    }
+
     /// Whether the broker is there to make another.
     pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.broker.try_wait(), Ok(None))
-    }
-
-    pub(crate) fn group(&self) -> Option<&Group> {
-        self.group.as_ref()
     }
 
     fn say<T: serde::Serialize>(

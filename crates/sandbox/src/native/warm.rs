@@ -47,10 +47,10 @@ impl Pool {
         self.most == 0
     }
 
-    /// One that was made for exactly this.
+    /// One that was made for exactly this, whether or not an interpreter waits in it.
     pub(super) fn take(&self, prepare: &Prepare, limits: &Limits) -> Option<Ready> {
         let mut ready = self.lock();
-        let fits = |one: &Ready| one.prepare == *prepare && one.limits == *limits;
+        let fits = |one: &Ready| one.limits == *limits && one.prepare.is_alike(prepare);
         let place = ready.iter().position(fits)?;
         ready.remove(place)
     }

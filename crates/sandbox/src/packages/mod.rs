@@ -3,8 +3,9 @@
 //! every session that asks for the same. At run time there is no network.
 
 mod requirements;
+mod script;
 
-pub use requirements::{Requirements, from_script};
+pub use requirements::Requirements;
 
 use crate::egress::DomainRule;
 use crate::policy::{Limits, OutputLimits};
@@ -73,6 +74,19 @@ pub(crate) fn command(index: &PackageIndex) -> Vec<String> {
         argv.extend(["--trusted-host".into(), host.into()]);
     }
     argv
+}
+
+/// The command that compiles a layer: it is read-only where it is used, so each import
+/// would compile anew. The result does not depend on the times of files, which change
+/// when they are taken.
+pub(crate) fn compile() -> Vec<String> {
+    let mode = ["--invalidation-mode", "unchecked-hash"];
+    let argv = ["python3", "-m", "compileall", "-qq"];
+    argv.into_iter()
+        .chain(mode)
+        .chain([BUILT])
+        .map(String::from)
+        .collect()
 }
 
 /// Bounds of a build: packages are larger than what commands usually write.

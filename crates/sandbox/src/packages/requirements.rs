@@ -1,8 +1,13 @@
 //! What packages are asked for: read from untrusted text, with everything refused that
 //! is more than a package and its version.
 
+use super::script;
 use crate::error::Error;
+use crate::skills::SkillFiles;
 use sha2::{Digest, Sha256};
+
+/// Files that list what a skill needs.
+const LISTS: [&str; 2] = ["requirements.txt", "scripts/requirements.txt"];
 
 /// Most lines of requirements.
 const MOST: usize = 200;
@@ -52,6 +57,36 @@ impl Requirements {
         })
     }
 
+    /// What a skill asks for: in its `requirements.txt`, at the top or in `scripts`, and
+    /// in the inline metadata (PEP 723) of its Python scripts. `None` when that is
+    /// nothing.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and for inline metadata that cannot be read; the
+    /// message names the file.
+    pub fn of_skill(skill: &SkillFiles) -> Result<Option<Self>, Error> {
+        Self::of_skills(std::slice::from_ref(skill))
+    }
+
+    /// The same for several skills that share a session, and so one layer.
+    ///
+    /// # Errors
+    /// As [`of_skill`](Self::of_skill).
+    pub fn of_skills(skills: &[SkillFiles]) -> Result<Option<Self>, Error> {
+        let mut lines = Vec::new();
+        for skill in skills {
+            for file in &skill.files {
+                let found = of_file(&file.path, &file.bytes);
+                let place = || format!("{}/{}", skill.name, file.path);
+                lines.extend(found.map_err(|error| error.within(&place()))?);
+            }
+        }
+        if lines.is_empty() {
+            return Ok(None);
+        }
+        Self::from_lines(lines).map(Some)
+    }
+
     /// Whether nothing is asked for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -65,7 +100,7 @@ impl Requirements {
     /// What names the layer: these requirements, for this interpreter, from this index.
     pub(crate) fn key(&self, interpreter: &str, index: &str) -> String {
         let mut digest = Sha256::new();
-        for part in ["prowess-layer-v1", interpreter, index, &self.text] {
+        for part in ["prowess-layer-v2", interpreter, index, &self.text] {
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }
@@ -75,6 +110,19 @@ impl Requirements {
             .map(|byte| format!("{byte:02x}"))
             .collect()
     }
+}
+
+/// What one file of a skill asks for.
+fn of_file(path: &str, bytes: &[u8]) -> Result<Vec<String>, Error> {
+    let text = || String::from_utf8_lossy(bytes);
+    if LISTS.contains(&path) {
+        let parsed = Requirements::parse(&text())?;
+        return Ok(parsed.text.lines().map(str::to_owned).collect());
+    }
+    if path.ends_with(".py") {
+        return Ok(script::dependencies(&text())?.unwrap_or_default());
+    }
+    Ok(Vec::new())
 }
 
 fn without_comment(line: &str) -> &str {
@@ -117,60 +165,10 @@ fn check(line: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// The `dependencies` of a script's inline metadata (PEP 723), if it has any.
-#[must_use]
-pub fn from_script(source: &str) -> Option<Vec<String>> {
-    let mut lines = source
-        .lines()
-        .skip_while(|line| line.trim_end() != "# /// script")
-        .skip(1);
-    let mut block = String::new();
-    loop {
-        let line = lines.next()?;
-        if line.trim_end() == "# ///" {
-            break;
-        }
-        let text = line.strip_prefix('#')?;
-        block += text.strip_prefix(' ').unwrap_or(text);
-        block.push('\n');
-    }
-    let assigned = block.lines().position(|line| {
-        line.strip_prefix("dependencies")
-            .is_some_and(|rest| rest.trim_start().starts_with('='))
-    })?;
-    let rest: String = block
-        .lines()
-        .skip(assigned)
-        .map(|line| format!("{line}\n"))
-        .collect();
-    strings(rest.split_once('[')?.1)
-}
-
-/// The quoted strings of a list, up to its closing bracket.
-fn strings(list: &str) -> Option<Vec<String>> {
-    let (mut found, mut open, mut comment) = (Vec::new(), None::<(char, String)>, false);
-    for letter in list.chars() {
-        match (&mut open, letter) {
-            (Some((quote, text)), letter) if *quote == letter => {
-                found.push(std::mem::take(text));
-                open = None;
-            }
-            (Some(_), '\n' | '\\') => return None,
-            (Some((_, text)), letter) => text.push(letter),
-            (None, '\n') => comment = false,
-            (None, _) if comment => {}
-            (None, '#') => comment = true,
-            (None, ']') => return Some(found),
-            (None, '"' | '\'') => open = Some((letter, String::new())),
-            (None, _) => {}
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skills::SkillFile;
 
     #[test]
     fn the_same_packages_in_any_order_are_the_same_layer() {
@@ -208,19 +206,57 @@ mod tests {
         }
     }
 
+    fn skill(files: &[(&str, &str)]) -> SkillFiles {
+        let file = |(path, text): &(&str, &str)| SkillFile {
+            path: (*path).into(),
+            bytes: text.as_bytes().to_vec(),
+            executable: false,
+        };
+        SkillFiles {
+            name: "gif".into(),
+            digest: "d".into(),
+            files: files.iter().map(file).collect(),
+        }
+    }
+
     #[test]
-    fn a_scripts_own_dependencies_are_found() {
-        let script = "#!/usr/bin/env python3\n# /// script\n# requires-python = '>=3.11'\n# dependencies = [\n#   \"numpy>=2\", # fast\n#   'pillow',\n# ]\n# ///\nimport numpy\n";
-        assert_eq!(from_script(script).unwrap(), ["numpy>=2", "pillow"]);
-        assert_eq!(from_script("import os"), None);
-        assert_eq!(from_script("# /// script\n# dependencies = [\n"), None);
+    fn a_skill_asks_by_its_list_and_by_its_scripts() {
+        let script = "# /// script\n# dependencies = ['numpy']\n# ///\n";
+        let asking = skill(&[
+            ("SKILL.md", "numpy"),
+            ("requirements.txt", "pillow>=10"),
+            ("scripts/a.py", script),
+            ("scripts/b.py", "import os"),
+        ]);
+        let found = Requirements::of_skill(&asking).unwrap().unwrap();
+        assert_eq!(found, Requirements::parse("pillow>=10\nnumpy").unwrap());
+        assert_eq!(
+            Requirements::of_skill(&skill(&[("a.py", "")])).unwrap(),
+            None
+        );
+        assert_eq!(
+            Requirements::of_skill(&skill(&[("requirements.txt", "# none\n")])).unwrap(),
+            None
+        );
+    }
+
+    #[test]
+    fn what_a_skill_may_not_ask_for_is_told_with_its_file() {
+        let asking = skill(&[("requirements.txt", "-e .")]);
+        assert_eq!(
+            Requirements::of_skill(&asking).unwrap_err().to_string(),
+            "requirement \"-e .\" in gif/requirements.txt: only packages can be asked for: no options, paths or addresses"
+        );
+        let asking = skill(&[("x.py", "# /// script\n# dependencies = ['a'\n# ///\n")]);
+        let message = Requirements::of_skill(&asking).unwrap_err().to_string();
+        assert!(message.contains("gif/x.py"), "{message}");
     }
 
     proptest::proptest! {
         #[test]
         fn no_text_makes_it_panic(text in "\\PC{0,200}") {
             let _ = Requirements::parse(&text);
-            let _ = from_script(&format!("# /// script\n# dependencies = [{text}\n# ///"));
+            let _ = script::dependencies(&format!("# /// script\n# dependencies = [{text}\n# ///"));
         }
     }
 }

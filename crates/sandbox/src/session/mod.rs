@@ -81,6 +81,11 @@ impl Held {
     /// Remembers that it was used just now, and what it holds.
     pub(crate) fn save(&mut self) -> Result<(), Error> {
         self.meta.usage = measure(&self.data(), &mut |_, _| {})?;
+        self.touch()
+    }
+
+    /// Remembers that it was used just now; what it holds has not changed.
+    pub(crate) fn touch(&mut self) -> Result<(), Error> {
         self.meta.used = now();
         self.meta.save(&self.folder)
     }

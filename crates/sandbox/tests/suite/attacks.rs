@@ -4,12 +4,12 @@
 //! enough.
 #![cfg(target_arch = "x86_64")]
 
-use crate::support::{Host, SECRET, everyone, knobs, stderr, stdout};
+use crate::knobs::knobs;
+use crate::support::{Host, SECRET, everyone, stderr, stdout};
 use serde_json::json;
 
-/// Defines `attempt` around the attack and tells whether it came through. What an attack
-/// returns must be truthy to count as possible.
-const FRAME: &str = r#"
+/// What the attacks have at hand.
+const TOOLS: &str = r#"
 import ctypes, errno, fcntl, os, signal, socket, struct, subprocess, sys
 libc = ctypes.CDLL(None, use_errno=True)
 def syscall(number, *arguments):
@@ -31,8 +31,11 @@ def child(work):
     if pid == 0:
         os._exit(1 if work() else 0)
     return os.waitpid(pid, 0)[1]
-def attempt():
-BODY
+"#;
+
+/// Tells whether one attack came through. What an attack returns must be truthy to count
+/// as possible.
+const ONE: &str = r#"
 try:
     possible = attempt()
 except OSError as error:
@@ -41,13 +44,38 @@ else:
     print('POSSIBLE' if possible else 'blocked')
 "#;
 
-fn attack(body: &str) {
-    let indented: String = body
-        .trim()
-        .lines()
-        .map(|line| format!("    {line}\n"))
-        .collect();
-    let program = FRAME.replace("BODY", &indented);
+/// Makes every attack in a process of its own, and names those that came through. One
+/// that is killed was blocked.
+const EACH: &str = r#"
+def comes_through(attempt):
+    try:
+        return attempt()
+    except OSError:
+        return False
+for name, attempt in attempts.items():
+    sys.stdout.flush()
+    status = child(lambda: comes_through(attempt))
+    if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 1:
+        print(name)
+"#;
+
+fn function(name: &str, body: &str) -> String {
+    let lines = body.trim().lines().map(|line| format!("    {line}\n"));
+    format!("def {name}():\n{}", lines.collect::<String>())
+}
+
+/// A program that makes these attacks and prints the names of those that came through.
+pub(crate) fn each<'a>(attacks: impl IntoIterator<Item = &'a (&'a str, &'a str)>) -> String {
+    let mut program = format!("{TOOLS}attempts = {{}}\n");
+    for (name, body) in attacks {
+        program += &function("attempt", body);
+        program += &format!("attempts[{name:?}] = attempt\n");
+    }
+    program + EACH
+}
+
+pub(crate) fn attack(body: &str) {
+    let program = format!("{TOOLS}{}{ONE}", function("attempt", body));
     for who in everyone() {
         let before = knobs();
         let run = json!({ "command": { "python": program } });
@@ -66,12 +94,16 @@ fn attack(body: &str) {
 }
 
 macro_rules! attacks {
-    ($($name:ident: $body:expr;)*) => { $(
+    ($($name:ident: $body:expr;)*) => {
+        /// Every attack, by name.
+        pub(crate) const ALL: &[(&str, &str)] = &[$((stringify!($name), $body)),*];
+        $(
         #[test]
         fn $name() {
             attack($body);
         }
-    )* };
+        )*
+    };
 }
 
 attacks! {
@@ -215,6 +247,8 @@ attacks! {
     only_loopback_is_there: "return [name for _, name in socket.if_nameindex() if name != 'lo']";
 
     // What the server left behind.
+    no_descriptor_can_be_passed_out:
+        "passed = []\nfor fd in range(1024):\n    try:\n        end = socket.socket(fileno=os.dup(fd))\n        socket.send_fds(end, [b'x'], [os.open('/mnt/data', os.O_RDONLY)])\n        passed.append(fd)\n    except (OSError, ValueError):\n        pass\nreturn passed";
     only_standard_descriptors_are_open:
         "return [fd for fd in os.listdir('/proc/self/fd') if int(fd) > 3]";
     standard_descriptors_are_pipes:

@@ -8,7 +8,11 @@
 )]
 
 mod attacks;
+mod control;
+mod daemon;
+mod docker;
 mod execution;
+mod knobs;
 mod lifecycle;
 mod limits;
 mod network;
@@ -16,4 +20,5 @@ mod outputs;
 mod packages;
 mod sessions;
 mod support;
+mod terminal;
 mod warmth;

@@ -2,7 +2,9 @@
 
 use crate::support::{OWNER, Sandboxed};
 use prowess_sandbox::egress::{BoxFuture, Dial};
-use prowess_sandbox::{Command, Execution, NewSession, PackageIndex, Requirements};
+use prowess_sandbox::{
+    Command, Execution, NewSession, PackageIndex, Requirements, SkillFile, SkillFiles,
+};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -66,6 +68,18 @@ fn serve(listener: TcpListener, wheel: Vec<u8>, requests: Arc<AtomicUsize>) {
     });
 }
 
+fn skill(script: &str) -> SkillFiles {
+    SkillFiles {
+        name: "uses-tiny".into(),
+        digest: "digest".into(),
+        files: vec![SkillFile {
+            path: "scripts/x.py".into(),
+            bytes: script.as_bytes().to_vec(),
+            executable: false,
+        }],
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn requirements_become_a_layer_built_once_and_used_without_network() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -105,13 +119,38 @@ async fn requirements_become_a_layer_built_once_and_used_without_network() {
     assert_eq!(one.sandbox.layer(&wanted).await.unwrap(), layer);
     assert_eq!(requests.load(Ordering::Relaxed), asked, "it is built once");
 
+    // A skill whose script names the same package gets the same layer.
+    let skill = skill(
+        "# /// script\n# dependencies = ['tiny>=1.0']\n# ///\nimport tiny; print(tiny.answer())\n",
+    );
+    let needed = Requirements::of_skill(&skill).unwrap().unwrap();
+    assert_eq!(one.sandbox.layer(&needed).await.unwrap(), layer);
+    assert_eq!(requests.load(Ordering::Relaxed), asked, "it is shared");
+
     let new = NewSession {
         layer: Some(layer),
+        skills: vec![skill],
         ..NewSession::default()
     };
     let id = one.sandbox.create(OWNER, new).await.unwrap();
+    let script = Command::Argv(
+        ["python3", "/skills/uses-tiny/scripts/x.py"]
+            .map(String::from)
+            .into(),
+    );
+    let report = one.sandbox.exec(
+        OWNER,
+        &id,
+        Execution {
+            command: script,
+            ..Execution::default()
+        },
+    );
+    assert_eq!(report.await.unwrap().stdout.text, "42\n");
     let use_it = "import tiny, os
 print(tiny.answer(), tiny.__file__, 'http_proxy' in os.environ)
+assert os.path.exists(tiny.__cached__), 'compiled once, for all'
+open(tiny.__cached__, 'rb').read()[4] == 1 or print('depends on a time')
 open('/packages/python/evil.py', 'w')";
     let report = one.sandbox.exec(OWNER, &id, python(use_it)).await.unwrap();
     assert_eq!(report.stdout.text, "42 /packages/python/tiny.py False\n");

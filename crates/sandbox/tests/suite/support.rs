@@ -2,11 +2,12 @@
 
 use prowess_sandbox::{Error, Execution, NewSession, Report, Sandbox, Settings};
 use serde_json::{Value, json};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -30,6 +31,16 @@ pub(crate) fn everyone() -> Vec<Who> {
     } else {
         vec![Who::User]
     }
+}
+
+/// A command outside any sandbox, as that one.
+pub(crate) fn on_the_host(who: Who, program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir("/");
+    if who == Who::User && rustix::process::getuid().is_root() {
+        command.uid(USER).gid(USER);
+    }
+    command
 }
 
 /// A host with a sandbox folder of its own.
@@ -63,29 +74,33 @@ impl Host {
         self.folder.path().join("sandbox")
     }
 
-    /// Starts the helper with a request, for tests that do more than wait for it.
-    pub(crate) fn start(&self, mut request: Value) -> Child {
+    /// The helper, where anyone can run it.
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
+    }
+
+    /// A request in full.
+    pub(crate) fn request(&self, mut request: Value) -> Value {
         let fields = request.as_object_mut().unwrap();
         fields.insert("folder".into(), json!(self.state()));
         // An ordinary user has no control groups here; tests of limits say so.
         fields
             .entry("allow_reduced")
             .or_insert(json!(self.who == Who::User));
-        let mut command = Command::new(&self.program);
+        request
+    }
+
+    /// Starts the helper with a request, for tests that do more than wait for it.
+    pub(crate) fn start(&self, request: Value) -> Child {
+        let mut command = on_the_host(self.who, &self.program);
         command
             .env("SECRET", SECRET)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        if self.who == Who::User && rustix::process::getuid().is_root() {
-            command.uid(USER).gid(USER);
-        }
         let mut child = command.spawn().unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(request.to_string().as_bytes())
-            .unwrap();
+        let request = self.request(request).to_string();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(request.as_bytes()).unwrap();
         child
     }
 
@@ -119,43 +134,6 @@ pub(crate) fn stdout(report: &Value) -> &str {
 
 pub(crate) fn stderr(report: &Value) -> &str {
     report["stderr"]["text"].as_str().unwrap()
-}
-
-/// Values of kernel knobs that no sandbox may change.
-pub(crate) fn knobs() -> Vec<(PathBuf, String)> {
-    let names = [
-        "kernel/core_pattern",
-        "kernel/modprobe",
-        "kernel/hostname",
-        "kernel/domainname",
-        "kernel/sysrq",
-        "kernel/randomize_va_space",
-        "kernel/panic",
-        "kernel/panic_on_oops",
-        "kernel/perf_event_paranoid",
-        "kernel/dmesg_restrict",
-        "kernel/kptr_restrict",
-        "kernel/pid_max",
-        "kernel/threads-max",
-        "kernel/core_uses_pid",
-        "kernel/poweroff_cmd",
-        "fs/suid_dumpable",
-        "fs/protected_hardlinks",
-        "fs/protected_symlinks",
-        "fs/file-max",
-        "vm/overcommit_memory",
-        "vm/swappiness",
-        "vm/panic_on_oom",
-        "vm/mmap_min_addr",
-        "dev/tty/legacy_tiocsti",
-        "user/max_user_namespaces",
-        "net/ipv4/ip_forward",
-    ];
-    let read = |name: &str| {
-        let path = PathBuf::from("/proc/sys").join(name);
-        fs::read_to_string(&path).ok().map(|value| (path, value))
-    };
-    names.into_iter().filter_map(read).collect()
 }
 
 /// A control group made by root and given to the user. Removed when dropped.

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use prowess_sandbox::{
-    Chunk, Command, DomainRule, Execution, Grade, Network, NewSession, Outcome, Policy, Report,
-    Sandbox, SkillFiles, Stream,
+    Chunk, Command, DomainRule, Execution, Grade, Layer, Limits as SandboxLimits, Network,
+    NewSession, Outcome, Policy, Report, Requirements, Sandbox, SkillFiles, Stream,
 };
 use prowess_skill::{Limits, Profile};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::{block_on, open, skill_files};
+use super::{Where, block_on, skill_files};
 use crate::cli::fetch::Fetch;
 use crate::cli::output;
 use crate::cli::skill::inputs;
@@ -57,9 +57,8 @@ pub(crate) struct Args {
     /// Run even where this host lacks a layer of the sandbox
     #[arg(long)]
     reduced: bool,
-    /// Where everything is kept
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    place: Where,
     /// Print everything that came of it as JSON, and nothing else
     #[arg(long)]
     json: bool,
@@ -89,20 +88,19 @@ pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
 }
 
 async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode> {
-    let sandbox = open(args.data_dir.as_deref(), args.reduced).await?;
+    let (mut settings, limits) = args.place.settings()?;
+    settings.allow_reduced |= args.reduced;
+    let has_index = settings.packages.is_some();
+    let sandbox = Sandbox::open(settings).await?;
     let session = match args.session.as_deref() {
         Some(id) if id != "new" => id.to_owned(),
         _ => {
-            sandbox
-                .create(
-                    OWNER,
-                    NewSession {
-                        policy: policy(&args),
-                        skills,
-                        ..NewSession::default()
-                    },
-                )
-                .await?
+            let new = NewSession {
+                policy: policy(&args, limits),
+                layer: layer(&sandbox, &skills, has_index).await?,
+                skills,
+            };
+            sandbox.create(OWNER, new).await?
         }
     };
     let (sender, receiver) = mpsc::unbounded_channel();
@@ -139,8 +137,30 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     Ok(ExitCode::from(code))
 }
 
-fn policy(args: &Args) -> Policy {
-    let mut policy = Policy::default();
+/// The packages that the skills ask for. Without an index the host's own have to do.
+async fn layer(
+    sandbox: &Sandbox,
+    skills: &[SkillFiles],
+    has_index: bool,
+) -> anyhow::Result<Option<Layer>> {
+    match Requirements::of_skills(skills)? {
+        None => Ok(None),
+        Some(needed) if has_index => Ok(Some(sandbox.layer(&needed).await?)),
+        Some(_) => {
+            output::remark(
+                "the packages that the skill asks for are not installed: there is no \
+                 sandbox.package_index in the configuration",
+            );
+            Ok(None)
+        }
+    }
+}
+
+fn policy(args: &Args, limits: SandboxLimits) -> Policy {
+    let mut policy = Policy {
+        limits,
+        ..Policy::default()
+    };
     policy.limits.memory = args.memory.unwrap_or(policy.limits.memory);
     policy.limits.timeout = args.timeout.unwrap_or(policy.limits.timeout);
     if !args.allowed.is_empty() {

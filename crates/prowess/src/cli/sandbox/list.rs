@@ -1,27 +1,24 @@
 //! `prowess sandbox list`
 
-use std::path::PathBuf;
-
 use comfy_table::{ContentArrangement, Table, presets};
 use prowess_sandbox::Sandbox;
 
-use super::settings;
+use super::Where;
 use crate::cli::Exit;
 use crate::cli::output;
 
 /// List the sessions that are kept, the most recently used first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where everything is kept
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    place: Where,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let sessions = Sandbox::kept(&settings(args.data_dir.as_deref())?);
+    let sessions = Sandbox::kept(&args.place.settings()?.0);
     if args.json {
         output::json(&sessions)?;
     } else if !sessions.is_empty() {

@@ -4,11 +4,13 @@ mod exec;
 mod list;
 mod rm;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use prowess_sandbox::{Sandbox, Settings, SkillFile, SkillFiles};
+use prowess_sandbox::{Limits, Settings, SkillFile, SkillFiles};
 use prowess_skill::Skill;
+
+use super::serve::Place;
+use crate::config::Backend;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
@@ -28,23 +30,40 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// Settings for one command: nothing is made ahead for a next one.
-pub(super) fn settings(data_dir: Option<&Path>) -> anyhow::Result<Settings> {
-    let data_dir = data_dir.map_or_else(default_data_dir, |path| Ok(path.to_owned()))?;
-    let mut settings = Settings::new(data_dir.join("sandbox"));
-    settings.warm = 0;
-    Ok(settings)
+/// Which sandbox a command is about.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Where {
+    #[command(flatten)]
+    place: Place,
+    /// What runs the commands; what the configuration says when left out
+    #[arg(long, value_enum)]
+    backend: Option<Choice>,
 }
 
-fn default_data_dir() -> anyhow::Result<PathBuf> {
-    let given = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    let shared = given("XDG_DATA_HOME").or_else(|| Some(given("HOME")?.join(".local/share")));
-    let shared = shared.ok_or_else(|| anyhow::anyhow!("no HOME; name a folder with --data-dir"))?;
-    Ok(shared.join("prowess"))
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Choice {
+    /// Our own launcher on this host's kernel
+    Native,
+    /// A Docker daemon
+    Docker,
+}
+
+impl Where {
+    /// Settings for one command, for which nothing is made ahead, and its limits.
+    pub(crate) fn settings(&self) -> anyhow::Result<(Settings, Limits)> {
+        let config = self.place.load(None)?.sandbox;
+        let backend = match self.backend {
+            Some(Choice::Native) => Backend::Native,
+            Some(Choice::Docker) => Backend::Docker,
+            None => config.backend,
+        };
+        let settings = config.settings(backend);
+        let Some(mut settings) = settings else {
+            anyhow::bail!("the sandbox is off (sandbox.backend); try --backend native");
+        };
+        settings.warm = 0;
+        Ok((settings, config.limits))
+    }
 }
 
 /// A skill as the sandbox takes it: whole, under its digest.
@@ -67,10 +86,4 @@ pub(super) fn block_on<F: Future>(future: F) -> anyhow::Result<F::Output> {
         .enable_all()
         .build()?;
     Ok(runtime.block_on(future))
-}
-
-async fn open(data_dir: Option<&Path>, reduced: bool) -> anyhow::Result<Sandbox> {
-    let mut settings = settings(data_dir)?;
-    settings.allow_reduced = reduced;
-    Ok(Sandbox::open(settings).await?)
 }

@@ -1,10 +1,8 @@
 //! `prowess sandbox rm ID…`
 
-use std::path::PathBuf;
-
 use prowess_sandbox::Sandbox;
 
-use super::{block_on, settings};
+use super::{Where, block_on};
 use crate::cli::Exit;
 use crate::cli::output;
 
@@ -14,13 +12,12 @@ pub(crate) struct Args {
     /// Ids, as `prowess sandbox list` shows them
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Where everything is kept
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    place: Where,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let settings = settings(args.data_dir.as_deref())?;
+    let (settings, _) = args.place.settings()?;
     let mut exit = Exit::Ok;
     for id in &args.ids {
         if let Err(error) = block_on(Sandbox::remove(&settings, id))? {

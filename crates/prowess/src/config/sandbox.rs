@@ -1,0 +1,273 @@
+//! `[sandbox]`: where and within what bounds commands run.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use prowess_sandbox::{DockerSettings, DomainRule, Engine, Limits, PackageIndex, Settings};
+use serde::Deserialize;
+
+use super::error::ConfigError;
+
+pub(super) const KEYS: &[&str] = &[
+    "backend",
+    "reduced",
+    "runtime",
+    "cgroup",
+    "docker_socket",
+    "docker_image",
+    "running",
+    "waiting",
+    "warm",
+    "idle_seconds",
+    "life_seconds",
+    "disk_bytes",
+    "timeout_seconds",
+    "memory_bytes",
+    "processes",
+    "cpu_millis",
+    "data_bytes",
+    "tmp_bytes",
+    "package_index",
+    "package_hosts",
+    "package_sources",
+];
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Raw {
+    /// `native`, `docker` or `off`.
+    backend: Option<String>,
+    /// Run even where the host lacks a layer of the sandbox.
+    reduced: bool,
+    /// The root file system that python3, bash and libraries are taken from.
+    runtime: Option<PathBuf>,
+    /// A control group, delegated to us, to make groups in.
+    cgroup: Option<String>,
+    /// The Docker daemon's socket.
+    docker_socket: Option<PathBuf>,
+    /// The image containers are made of. It is never pulled.
+    docker_image: Option<String>,
+    /// Commands at once.
+    running: Option<usize>,
+    /// Commands that may wait behind them.
+    waiting: Option<usize>,
+    /// Sandboxes kept ready; 0 for none.
+    warm: Option<usize>,
+    /// How long a session lives without being used.
+    idle_seconds: Option<u64>,
+    /// How long a session lives at most.
+    life_seconds: Option<u64>,
+    /// Bytes that all sessions may take together.
+    disk_bytes: Option<u64>,
+    /// Wall-clock time of one command.
+    timeout_seconds: Option<u64>,
+    /// Memory of one command.
+    memory_bytes: Option<u64>,
+    /// Processes and threads of one command.
+    processes: Option<u64>,
+    /// Processor time per second, in thousandths of one core.
+    cpu_millis: Option<u64>,
+    /// Bytes a session's files may take.
+    data_bytes: Option<u64>,
+    /// Bytes of `/tmp`.
+    tmp_bytes: Option<u64>,
+    /// Where the packages of skills come from; without it there are none.
+    package_index: Option<String>,
+    /// Further hosts that the index keeps its files on.
+    package_hosts: Vec<String>,
+    /// Build packages that have no wheel, which runs their code, in a sandbox.
+    package_sources: bool,
+}
+
+/// What runs the commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backend {
+    /// Our own launcher on this host's kernel.
+    Native,
+    /// A Docker daemon.
+    Docker,
+    /// Nothing: commands are refused.
+    Off,
+}
+
+/// Where and within what bounds commands run, checked.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    /// What runs them.
+    pub backend: Backend,
+    /// Bounds of a session that asks for none of its own.
+    pub limits: Limits,
+    docker: DockerSettings,
+    settings: Settings,
+}
+
+impl Sandbox {
+    /// How to open the sandbox on a backend, `None` if that is off.
+    pub fn settings(&self, backend: Backend) -> Option<Settings> {
+        let engine = match backend {
+            Backend::Native => Engine::Native,
+            Backend::Docker => Engine::Docker(self.docker.clone()),
+            Backend::Off => return None,
+        };
+        Some(Settings {
+            engine,
+            ..self.settings.clone()
+        })
+    }
+}
+
+pub(super) fn check(raw: Raw, data_dir: &Path) -> Result<Sandbox, ConfigError> {
+    let backend = backend(raw.backend.as_deref())?;
+    let docker = DockerSettings::default();
+    Ok(Sandbox {
+        backend,
+        limits: limits(&raw)?,
+        docker: DockerSettings {
+            socket: raw.docker_socket.clone().unwrap_or(docker.socket),
+            image: raw.docker_image.clone().unwrap_or(docker.image),
+        },
+        settings: settings(raw, data_dir)?,
+    })
+}
+
+fn backend(text: Option<&str>) -> Result<Backend, ConfigError> {
+    match text {
+        None | Some("native") => Ok(Backend::Native),
+        Some("docker") => Ok(Backend::Docker),
+        Some("off") => Ok(Backend::Off),
+        Some(other) => Err(ConfigError::invalid(
+            "sandbox.backend",
+            format!("`{other}` is not one of native, docker, off"),
+        )),
+    }
+}
+
+fn settings(raw: Raw, data_dir: &Path) -> Result<Settings, ConfigError> {
+    let packages = packages(&raw)?;
+    let base = Settings::new(data_dir.join("sandbox"));
+    if raw.running == Some(0) {
+        let reason = "nothing could run; to run nothing say backend = \"off\"";
+        return Err(ConfigError::invalid("sandbox.running", reason));
+    }
+    let seconds = |given: Option<u64>, base| given.map_or(base, Duration::from_secs);
+    Ok(Settings {
+        runtime: raw.runtime.unwrap_or(base.runtime),
+        cgroup: raw.cgroup,
+        allow_reduced: raw.reduced,
+        running: raw.running.unwrap_or(base.running),
+        waiting: raw.waiting.unwrap_or(base.waiting),
+        warm: raw.warm.unwrap_or(base.warm),
+        session_idle: seconds(raw.idle_seconds, base.session_idle),
+        session_life: seconds(raw.life_seconds, base.session_life),
+        disk_bytes: raw.disk_bytes.unwrap_or(base.disk_bytes),
+        packages,
+        ..base
+    })
+}
+
+fn limits(raw: &Raw) -> Result<Limits, ConfigError> {
+    let base = Limits::default();
+    let given = [
+        ("sandbox.timeout_seconds", raw.timeout_seconds),
+        ("sandbox.memory_bytes", raw.memory_bytes),
+        ("sandbox.processes", raw.processes),
+        ("sandbox.cpu_millis", raw.cpu_millis),
+        ("sandbox.data_bytes", raw.data_bytes),
+        ("sandbox.tmp_bytes", raw.tmp_bytes),
+    ];
+    if let Some((setting, _)) = given.iter().find(|(_, value)| *value == Some(0)) {
+        return Err(ConfigError::invalid(*setting, "no command can run with 0"));
+    }
+    Ok(Limits {
+        timeout: raw
+            .timeout_seconds
+            .map_or(base.timeout, Duration::from_secs),
+        memory: raw.memory_bytes.unwrap_or(base.memory),
+        processes: raw.processes.unwrap_or(base.processes),
+        cpu_millis: raw.cpu_millis.unwrap_or(base.cpu_millis),
+        data_bytes: raw.data_bytes.unwrap_or(base.data_bytes),
+        tmp_bytes: raw.tmp_bytes.unwrap_or(base.tmp_bytes),
+        ..base
+    })
+}
+
+fn packages(raw: &Raw) -> Result<Option<PackageIndex>, ConfigError> {
+    let Some(url) = &raw.package_index else {
+        return Ok(None);
+    };
+    let bad =
+        |setting, text: &str, why: &str| ConfigError::invalid(setting, format!("`{text}` {why}"));
+    let rest = url.strip_prefix("https://").or(url.strip_prefix("http://"));
+    let host = rest.and_then(|rest| rest.split(['/', ':']).next());
+    let host = host.filter(|host| !host.is_empty()).ok_or_else(|| {
+        let why = "is not the address of a package index, for instance https://host/simple";
+        bad("sandbox.package_index", url, why)
+    })?;
+    let rule = |host: &str| {
+        let why = "is not the name of a host";
+        let rule = host.parse::<DomainRule>();
+        rule.map_err(|_| bad("sandbox.package_hosts", host, why))
+    };
+    let hosts = std::iter::once(host).chain(raw.package_hosts.iter().map(String::as_str));
+    Ok(Some(PackageIndex {
+        url: url.clone(),
+        hosts: hosts.map(rule).collect::<Result<_, _>>()?,
+        allow_source: raw.package_sources,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Config, Overrides};
+    use std::path::Path;
+
+    fn read(text: &str) -> Result<super::Sandbox, String> {
+        let overrides = Overrides {
+            data_dir: Some("/data".into()),
+            ..Overrides::default()
+        };
+        let text = format!("[sandbox]\n{text}\n");
+        let config = Config::read(&text, Path::new(""), &overrides);
+        config
+            .map(|config| config.sandbox)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn commands_run_natively_and_strictly_unless_told_otherwise() {
+        let sandbox = read("").unwrap();
+        assert_eq!(sandbox.backend, super::Backend::Native);
+        let settings = sandbox.settings(sandbox.backend).unwrap();
+        assert!(!settings.allow_reduced && settings.packages.is_none());
+        assert_eq!(settings.folder, Path::new("/data/sandbox"));
+        let off = read("backend = \"off\"").unwrap();
+        assert!(off.settings(off.backend).is_none());
+    }
+
+    #[test]
+    fn every_key_of_the_sandbox_is_read() {
+        let sandbox = read(
+            "backend = \"docker\"\nreduced = true\nruntime = \"/srv/root\"\ncgroup = \"mine\"\n\
+             docker_socket = \"/s\"\ndocker_image = \"i\"\nrunning = 1\nwaiting = 2\nwarm = 3\n\
+             idle_seconds = 4\nlife_seconds = 5\ndisk_bytes = 6\ntimeout_seconds = 7\n\
+             memory_bytes = 8\nprocesses = 9\ncpu_millis = 10\ndata_bytes = 11\ntmp_bytes = 12\n\
+             package_index = \"http://index.test:8080/simple\"\npackage_hosts = [\"files.test\"]\n\
+             package_sources = true",
+        )
+        .unwrap();
+        insta::assert_debug_snapshot!(sandbox.limits);
+        let mut settings = sandbox.settings(sandbox.backend).unwrap();
+        settings.launcher = "self".into();
+        insta::assert_debug_snapshot!(settings);
+    }
+
+    #[test]
+    fn mistakes_in_the_sandbox_are_told() {
+        let refused = |text| read(text).unwrap_err();
+        insta::assert_snapshot!(refused("backend = \"podman\""), @"sandbox.backend: `podman` is not one of native, docker, off");
+        insta::assert_snapshot!(refused("bakend = \"off\""), @"line 2: `sandbox.bakend` is not a setting; did you mean `backend`?");
+        insta::assert_snapshot!(refused("memory_bytes = 0"), @"sandbox.memory_bytes: no command can run with 0");
+        insta::assert_snapshot!(refused("running = 0"), @r#"sandbox.running: nothing could run; to run nothing say backend = "off""#);
+        insta::assert_snapshot!(refused("package_index = \"pypi\""), @"sandbox.package_index: `pypi` is not the address of a package index, for instance https://host/simple");
+    }
+}

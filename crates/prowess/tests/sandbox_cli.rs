@@ -1,0 +1,148 @@
+//! `prowess sandbox` and `prowess doctor`, from outside.
+#![expect(
+    clippy::unwrap_used,
+    reason = "test support stops at the first surprise, like the tests themselves"
+)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// The command in a folder of its own, with this configuration.
+struct Place(TempDir);
+
+impl Place {
+    fn new(config: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("prowess.toml"), config).unwrap();
+        Self(folder)
+    }
+
+    fn folder(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+        command.args(arguments).current_dir(self.folder());
+        command.env("PROWESS_DATA_DIR", self.folder().join("data"));
+        command.env_remove("PROWESS_CONFIG");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> (String, String, Option<i32>) {
+        let Output {
+            stdout,
+            stderr,
+            status,
+        } = self.command(arguments).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(stdout), text(stderr), status.code())
+    }
+}
+
+/// Where an ordinary user runs the tests there may be no control groups.
+const REDUCED: &str = "[sandbox]\nreduced = true\n";
+
+#[test]
+fn streams_and_exit_code_are_the_commands_own_and_files_are_saved() {
+    let place = Place::new(REDUCED);
+    let line = "echo out; echo err >&2; mkdir d; echo made > d/f.txt; exit 5";
+    let (stdout, stderr, code) = place.run(&[
+        "sandbox", "exec", "--out", "saved", "--", "bash", "-c", line,
+    ]);
+    assert_eq!((stdout.as_str(), code), ("out\n", Some(5)), "{stderr}");
+    assert!(stderr.starts_with("err\n"), "{stderr}");
+    assert!(
+        stderr.contains("made saved/d/f.txt (text/plain, 5 B)"),
+        "{stderr}"
+    );
+    let saved = fs::read_to_string(place.folder().join("saved/d/f.txt"));
+    assert_eq!(saved.unwrap(), "made\n");
+}
+
+#[test]
+fn a_session_keeps_its_files_until_it_is_removed() {
+    let place = Place::new(REDUCED);
+    let (_, stderr, _) = place.run(&["sandbox", "exec", "--session", "new", "--", "touch", "kept"]);
+    let id = stderr.split("session ").nth(1).unwrap().trim().to_owned();
+    let (stdout, _, _) = place.run(&["sandbox", "exec", "--session", &id, "--", "ls"]);
+    assert_eq!(stdout, "kept\n");
+    let (listed, _, _) = place.run(&["sandbox", "list"]);
+    assert!(listed.contains(&id), "{listed}");
+    place.run(&["sandbox", "rm", &id]);
+    assert_eq!(place.run(&["sandbox", "list"]).0, "");
+}
+
+#[test]
+fn a_sandbox_that_is_off_says_so_and_can_be_asked_for() {
+    let place = Place::new("[sandbox]\nbackend = \"off\"\nreduced = true\n");
+    let (_, stderr, code) = place.run(&["sandbox", "exec", "--", "true"]);
+    assert_ne!(code, Some(0));
+    assert!(stderr.contains("the sandbox is off"), "{stderr}");
+    let (_, stderr, code) = place.run(&["sandbox", "exec", "--backend", "native", "--", "true"]);
+    assert_eq!(code, Some(0), "{stderr}");
+}
+
+#[test]
+fn the_doctor_tells_that_there_is_no_docker_and_what_to_do() {
+    let place = Place::new("[sandbox]\ndocker_socket = \"/nowhere/docker.sock\"\n");
+    let (stdout, stderr, code) = place.run(&["doctor", "--backend", "docker"]);
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stdout.contains("start a Docker daemon"), "{stdout}");
+    assert!(stdout.contains("refused"), "{stdout}");
+}
+
+#[test]
+fn limits_of_the_configuration_hold() {
+    let place = Place::new("[sandbox]\nreduced = true\ntimeout_seconds = 1\n");
+    let (_, stderr, code) = place.run(&["sandbox", "exec", "--", "sleep", "600"]);
+    assert_eq!(code, Some(124), "{stderr}");
+    assert!(stderr.contains("its time was up"), "{stderr}");
+}
+
+#[test]
+fn a_skill_whose_script_asks_for_packages_is_told_when_there_is_no_index() {
+    let place = Place::new(REDUCED);
+    let skill = place.folder().join("asks");
+    fs::create_dir_all(skill.join("scripts")).unwrap();
+    fs::write(
+        skill.join("SKILL.md"),
+        "---\nname: asks\ndescription: Asks for packages.\n---\n",
+    )
+    .unwrap();
+    let script = "# /// script\n# dependencies = ['numpy']\n# ///\nprint('ran')\n";
+    fs::write(skill.join("scripts/x.py"), script).unwrap();
+    let run = ["sandbox", "exec", "--skill", "asks", "--"];
+    let script = ["python3", "/skills/asks/scripts/x.py"];
+    let (stdout, stderr, _) = place.run(&[run.as_slice(), &script].concat());
+    assert_eq!(stdout, "ran\n", "{stderr}");
+    assert!(stderr.contains("sandbox.package_index"), "{stderr}");
+}
+
+#[test]
+fn killed_in_mid_run_it_leaves_nothing_running() {
+    let place = Place::new(REDUCED);
+    let line = "(setsid sleep 6543 &); sleep 6543";
+    let mut command = place.command(&["sandbox", "exec", "--", "bash", "-c", line]);
+    let mut server = command.stderr(Stdio::null()).spawn().unwrap();
+    while sleeping() < 2 {
+        std::thread::yield_now();
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    while sleeping() > 0 {
+        std::thread::yield_now();
+    }
+}
+
+/// Processes anywhere on this host that are the ones of the test above.
+fn sleeping() -> usize {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let is_ours = |entry: &fs::DirEntry| {
+        fs::read(entry.path().join("cmdline")).is_ok_and(|line| line == b"sleep\x006543\0")
+    };
+    all.filter(is_ours).count()
+}

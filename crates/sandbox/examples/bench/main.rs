@@ -1,0 +1,201 @@
+//! What isolation costs: `python3 -c pass` and `import numpy, PIL`, bare, in our
+//! sandboxes and in others', all interleaved in random order in one run. Only the ratios
+//! mean something elsewhere. What is not installed is left out, and said.
+//!
+//! `cargo run --release -p prowess-sandbox --example bench -- [ROUNDS]`
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a measurement stops at the first surprise and prints what it saw"
+)]
+
+#[path = "../../tests/suite/daemon.rs"]
+mod daemon;
+#[path = "../../tests/suite/knobs.rs"]
+mod knobs;
+mod others;
+mod ours;
+mod packages;
+
+use others::Others;
+use ours::Ours;
+use std::process::Stdio;
+use std::time::Instant;
+
+/// The interpreter that everyone starts.
+const PYTHON: &str = "/usr/bin/python3";
+/// The two programs that are measured.
+const PASS: &str = "pass";
+const IMPORT: &str = "import numpy, PIL.Image";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Bare,
+    Cold,
+    Session,
+    Waiting,
+    Pool,
+    Bwrap,
+    Runc,
+    DockerExec,
+    BareImport,
+    ColdImport,
+    SessionImport,
+}
+
+/// Each way, what it is called, and the bare one it is held against.
+const WAYS: [(Way, &str, Way); 11] = [
+    (Way::Bare, "bare python3 -c pass", Way::Bare),
+    (Way::Cold, "cold: all layers new", Way::Bare),
+    (
+        Way::Session,
+        "session: prepared, python3 started",
+        Way::Bare,
+    ),
+    (Way::Waiting, "session: interpreter waiting", Way::Bare),
+    (Way::Pool, "pool: first command of a new session", Way::Bare),
+    (Way::Bwrap, "bwrap, same mounts", Way::Bare),
+    (Way::Runc, "runc run", Way::Bare),
+    (Way::DockerExec, "docker exec, warm container", Way::Bare),
+    (Way::BareImport, "bare import numpy, PIL", Way::BareImport),
+    (Way::ColdImport, "cold, from a layer", Way::BareImport),
+    (Way::SessionImport, "session, from a layer", Way::BareImport),
+];
+
+/// One measurement.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    /// Wall-clock milliseconds.
+    wall: f64,
+    /// Processor milliseconds of all our processes.
+    cpu: f64,
+}
+
+fn main() {
+    prowess_launcher::maybe_run();
+    let rounds = std::env::args()
+        .nth(1)
+        .map_or(40, |text| text.parse().unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(measure(rounds));
+}
+
+async fn measure(rounds: usize) {
+    let folder = tempfile::TempDir::new().unwrap();
+    let ours = Ours::new(folder.path()).await;
+    let others = Others::new(folder.path(), ours.layer());
+    let mut taken: Vec<Vec<Taken>> = vec![Vec::new(); WAYS.len()];
+    let mut seed = 1u64;
+    for _ in 0..rounds {
+        let mut order: Vec<usize> = (0..WAYS.len()).collect();
+        for last in (1..order.len()).rev() {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            order.swap(last, usize::try_from(seed >> 33).unwrap() % (last + 1));
+        }
+        for index in order {
+            let (way, _, _) = WAYS[index];
+            let one = match others.one(way) {
+                Some(one) => Some(one),
+                None => ours.one(way).await,
+            };
+            taken[index].extend(one);
+        }
+    }
+    show(rounds, &taken);
+}
+
+fn show(rounds: usize, taken: &[Vec<Taken>]) {
+    let walls = |index: usize| {
+        taken[index]
+            .iter()
+            .map(|one| one.wall)
+            .collect::<Vec<f64>>()
+    };
+    let cpu = |index: usize| {
+        let all = taken[index].iter().map(|one| one.cpu);
+        all.sum::<f64>() / taken[index].len() as f64
+    };
+    println!("medians of {rounds} interleaved rounds\n");
+    println!("| | median ms | p10 - p90 | × bare | CPU ms | × bare |");
+    println!("|---|---:|---:|---:|---:|---:|");
+    for (index, (way, name, base)) in WAYS.iter().enumerate() {
+        if taken[index].is_empty() {
+            println!("| {name} | not on this machine | | | | |");
+            continue;
+        }
+        let base = WAYS.iter().position(|(way, _, _)| way == base).unwrap();
+        let (mut times, mut bare) = (walls(index), walls(base));
+        let (middle, bare) = (median(&mut times), median(&mut bare));
+        let (low, high) = (times[times.len() / 10], times[times.len() * 9 / 10]);
+        // The client's share alone, for the daemon is no child of ours.
+        let (used, times_bare) = match way {
+            Way::DockerExec => (String::new(), String::new()),
+            _ => (
+                format!("{:.1}", cpu(index)),
+                format!("{:.2}", cpu(index) / cpu(base)),
+            ),
+        };
+        println!(
+            "| {name} | {middle:.2} | {low:.2} - {high:.2} | {:.2} | {used} | {times_bare} |",
+            middle / bare
+        );
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Measures a command of the host's.
+fn spawn(command: &mut std::process::Command) -> Taken {
+    let (start, before) = (Instant::now(), cpu());
+    let output = command
+        .env("PATH", "/usr/sbin:/usr/bin")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let wall = milliseconds(start);
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let cpu = cpu() - before;
+    Taken { wall, cpu }
+}
+
+fn milliseconds(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e3
+}
+
+/// Processor milliseconds of this process, of those it has started and waited for, and
+/// of the launchers that live on. Counted by the kernel in steps of 10 ms, so that only
+/// the mean of many means something.
+fn cpu() -> f64 {
+    let mut pids = vec!["self".to_owned()];
+    for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
+        let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        pids.extend(children.split_whitespace().map(str::to_owned));
+    }
+    let ticks = |pid: &String| -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let fields = stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split_whitespace();
+        // utime, stime, and the same of children that were waited for.
+        fields
+            .skip(11)
+            .take(4)
+            .filter_map(|n| n.parse::<u64>().ok())
+            .sum()
+    };
+    pids.iter().map(ticks).sum::<u64>() as f64 * 10.0
+}

@@ -1,0 +1,93 @@
+//! For a backend that cannot lay a layer over a session's files: a copy of them that its
+//! commands write to, made before and compared after.
+
+use super::folder::{Folder, Kind};
+use crate::error::{During, Error};
+use rustix::fd::{AsFd, OwnedFd};
+use std::io;
+use std::path::Path;
+
+/// Makes the folder `copy` hold what `data` holds, and nothing else. No process may be
+/// alive that could write to either.
+pub(crate) fn mirror(data: &Path, copy: &Path, owner: Option<u32>) -> Result<(), Error> {
+    let from = Folder::open_path(data).during(data.display())?;
+    let into = Folder::open_path(copy).during(copy.display())?;
+    for entry in into.entries().during(copy.display())? {
+        into.remove(&entry.name).during(copy.display())?;
+    }
+    copy_all(&from, &into, owner).during(copy.display())
+}
+
+fn copy_all(from: &Folder, into: &Folder, owner: Option<u32>) -> io::Result<()> {
+    for entry in from.entries()? {
+        let name = &entry.name;
+        match entry.kind {
+            Kind::File => {
+                let part = into.new_file(entry.mode, owner)?;
+                io::copy(&mut from.open_file(name)?, &mut &part.file)?;
+                into.put(part, name)?;
+            }
+            Kind::Folder => {
+                let target = into.make(name, entry.mode, owner, false)?;
+                copy_all(&from.enter(name)?, &target, owner)?;
+            }
+            Kind::Symlink => into.copy_link(from, name, owner)?,
+            // Nothing of the kind is ever taken into a session.
+            Kind::Deleted | Kind::Special => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes from `data` what is no longer in the copy.
+pub(crate) fn remove_missing(copy: &OwnedFd, data: &Path) -> Result<(), Error> {
+    let copy = Folder::reopen(copy.as_fd()).during("what was written")?;
+    let data = Folder::open_path(data).during(data.display())?;
+    remove(&copy, &data).during("what was deleted")
+}
+
+fn remove(copy: &Folder, data: &Folder) -> io::Result<()> {
+    for entry in data.entries()? {
+        let kept = copy.entry(&entry.name).ok().map(|copied| copied.kind);
+        match (entry.kind, kept) {
+            (Kind::Folder, Some(Kind::Folder)) => {
+                remove(&copy.enter(&entry.name)?, &data.enter(&entry.name)?)?;
+            }
+            (kind, Some(kept)) if kind == kept => {}
+            _ => data.remove(&entry.name)?,
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_mirror_has_the_same_files_and_what_is_missing_from_it_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let [data, copy] = ["data", "copy"].map(|name| folder.path().join(name));
+        fs::create_dir_all(data.join("sub/deep")).unwrap();
+        fs::create_dir_all(copy.join("stale")).unwrap();
+        for name in ["a", "sub/b", "sub/deep/c"] {
+            fs::write(data.join(name), name).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", data.join("link")).unwrap();
+        mirror(&data, &copy, None).unwrap();
+        assert!(!copy.join("stale").exists());
+        assert_eq!(fs::read(copy.join("sub/deep/c")).unwrap(), b"sub/deep/c");
+        assert_eq!(
+            fs::read_link(copy.join("link")).unwrap(),
+            Path::new("/etc/passwd")
+        );
+
+        fs::remove_file(copy.join("a")).unwrap();
+        fs::remove_dir_all(copy.join("sub/deep")).unwrap();
+        fs::write(copy.join("sub/deep"), "a file now").unwrap();
+        remove_missing(&fs::File::open(&copy).unwrap().into(), &data).unwrap();
+        assert!(!data.join("a").exists() && !data.join("sub/deep").exists());
+        assert!(data.join("sub/b").exists() && data.join("link").is_symlink());
+    }
+}

@@ -1,0 +1,181 @@
+//! The proxy against a network that the test makes up.
+
+use super::*;
+use crate::egress::dial::BoxFuture;
+use crate::egress::tls::tests::hello;
+use std::net::IpAddr;
+use tokio::io::AsyncReadExt;
+
+/// A network in which every name has the addresses it is given, and every address
+/// is the one local server.
+#[derive(Debug)]
+struct Fake {
+    addresses: Vec<IpAddr>,
+    server: SocketAddr,
+}
+
+impl Dial for Fake {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async { Ok(self.addresses.clone()) })
+    }
+
+    fn connect(&self, _: SocketAddr) -> BoxFuture<'_, io::Result<TcpStream>> {
+        Box::pin(TcpStream::connect(self.server))
+    }
+}
+
+struct World {
+    proxy: Arc<Proxy>,
+    address: SocketAddr,
+    server: TcpListener,
+}
+
+async fn world(addresses: &[&str]) -> World {
+    let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
+    let dial = Arc::new(Fake {
+        addresses,
+        server: server.local_addr().unwrap(),
+    });
+    let domains = ["good.com", "*.fine.org"]
+        .map(|text| text.parse().unwrap())
+        .into();
+    let secret = Secret {
+        stand_in: "STAND-IN".into(),
+        value: "s3cret".into(),
+        domain: "good.com".parse().unwrap(),
+    };
+    let proxy = Proxy::new(domains, vec![secret], dial);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(Arc::clone(&proxy).serve(listener));
+    World {
+        proxy,
+        address,
+        server,
+    }
+}
+
+impl World {
+    /// Says something to the proxy and returns the first line of what it answers.
+    async fn ask(&self, text: &str) -> String {
+        let mut client = TcpStream::connect(self.address).await.unwrap();
+        client.write_all(text.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        answer.lines().next().unwrap_or_default().to_owned()
+    }
+
+    fn verdicts(&self) -> Vec<Verdict> {
+        self.proxy
+            .seen()
+            .into_iter()
+            .map(|one| one.verdict)
+            .collect()
+    }
+}
+
+#[tokio::test]
+async fn a_request_reaches_its_server_with_the_secret_and_nothing_after_it() {
+    let world = world(&["93.184.216.34"]).await;
+    let server = async {
+        let (mut stream, _) = world.server.accept().await.unwrap();
+        let mut seen = vec![0; 4096];
+        let mut length = 0;
+        while !seen[..length].ends_with(b"abc") {
+            length += stream.read(&mut seen[length..]).await.unwrap();
+        }
+        stream
+            .write_all(b"HTTP/1.1 204 Fine\r\n\r\n")
+            .await
+            .unwrap();
+        String::from_utf8(seen[..length].to_vec()).unwrap()
+    };
+    let request = "POST http://good.com/p HTTP/1.1\r\nauthorization: Bearer STAND-IN\r\ncontent-length: 3\r\n\r\nabcGET http://evil.com/ HTTP/1.1\r\n\r\n";
+    let (seen, answer) = tokio::join!(server, world.ask(request));
+    assert_eq!(answer, "HTTP/1.1 204 Fine");
+    assert_eq!(
+        seen,
+        "POST /p HTTP/1.1\r\nhost: good.com\r\nconnection: close\r\nauthorization: Bearer s3cret\r\ncontent-length: 3\r\n\r\nabc"
+    );
+    assert_eq!(world.verdicts(), [Verdict::Allowed]);
+}
+
+#[tokio::test]
+async fn other_domains_ports_and_nonsense_are_refused() {
+    let world = world(&["93.184.216.34"]).await;
+    for (request, status) in [
+        (
+            "GET http://evil.com/ HTTP/1.1\r\n\r\n",
+            "HTTP/1.1 403 Forbidden",
+        ),
+        (
+            "CONNECT evil.com:443 HTTP/1.1\r\n\r\n",
+            "HTTP/1.1 403 Forbidden",
+        ),
+        (
+            "CONNECT 93.184.216.34:443 HTTP/1.1\r\n\r\n",
+            "HTTP/1.1 403 Forbidden",
+        ),
+        (
+            "CONNECT good.com:22 HTTP/1.1\r\n\r\n",
+            "HTTP/1.1 403 Forbidden",
+        ),
+        (
+            "GET http://good.com:8080/ HTTP/1.1\r\n\r\n",
+            "HTTP/1.1 403 Forbidden",
+        ),
+        ("what is this\r\n\r\n", "HTTP/1.1 400 Bad Request"),
+    ] {
+        assert_eq!(world.ask(request).await, status, "{request}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_leads_to_the_metadata_service_or_the_host_is_refused() {
+    for addresses in [
+        &["169.254.169.254"][..],
+        &["127.0.0.1"],
+        &["::ffff:10.0.0.1"],
+        &["93.184.216.34", "127.0.0.1"],
+        &[],
+    ] {
+        let world = world(addresses).await;
+        let status = world.ask("GET http://good.com/ HTTP/1.1\r\n\r\n").await;
+        let expected = if addresses.is_empty() {
+            "502 Bad Gateway"
+        } else {
+            "403 Forbidden"
+        };
+        assert_eq!(status, format!("HTTP/1.1 {expected}"), "{addresses:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_tunnel_carries_tls_for_its_own_name_only() {
+    for (name, verdict) in [
+        ("a.fine.org", Verdict::Allowed),
+        ("evil.com", Verdict::OtherName),
+    ] {
+        let world = world(&["93.184.216.34"]).await;
+        let mut client = TcpStream::connect(world.address).await.unwrap();
+        client
+            .write_all(b"CONNECT a.fine.org:443 HTTP/1.1\r\n\r\n")
+            .await
+            .unwrap();
+        let (mut server, _) = world.server.accept().await.unwrap();
+        client.write_all(&hello(name)).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut seen = Vec::new();
+        server.read_to_end(&mut seen).await.unwrap();
+        assert_eq!(
+            seen,
+            if verdict == Verdict::Allowed {
+                hello(name)
+            } else {
+                Vec::new()
+            }
+        );
+        assert_eq!(world.verdicts(), [verdict]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Running a command in a session: its turn, its run, its outputs.
+
+use super::{Inner, Sandbox};
+use crate::backend::{Job, Next, blocking};
+use crate::egress::Proxy;
+use crate::error::Error;
+use crate::execution::{Command, Execution, Report};
+use crate::policy::{Network, Policy};
+use crate::session::Held;
+use std::sync::Arc;
+
+impl Sandbox {
+    /// Runs a command in a session, after those that are before it.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] when too many wait, [`Error::NoSession`] when it is not the
+    /// owner's; what goes wrong inside is part of the report.
+    pub async fn exec(&self, owner: &str, id: &str, execution: Execution) -> Result<Report, Error> {
+        self.exec_by(owner, id, execution, None).await
+    }
+
+    /// The same, by a proxy that is not the policy's.
+    pub(super) async fn exec_by(
+        &self,
+        owner: &str,
+        id: &str,
+        execution: Execution,
+        proxy: Option<Arc<Proxy>>,
+    ) -> Result<Report, Error> {
+        let mut held = self.inner.sessions.hold(owner, id).await?;
+        let _turn = self.inner.queue.turn(owner).await?;
+        let meta = &held.meta;
+        let job = Job {
+            proxy: proxy.or_else(|| self.inner.proxy(&meta.policy.network, &execution)),
+            execution,
+            session: id.to_owned(),
+            limits: meta.policy.limits.clone(),
+            host_id: meta.host_id,
+            data: format!("sessions/{id}/data"),
+            usage: meta.usage,
+            mounts: meta.mounts.clone(),
+        };
+        let python = matches!(job.execution.command, Command::Python(_));
+        let ended = self.inner.backend.run(job).await?;
+        let inner = Arc::clone(&self.inner);
+        let level = inner.probe.grade.clone();
+        if ended.wrote_nothing() {
+            let report = ended.take(&inner.state, inner.root, level)?;
+            // The session is held until this is done; the caller need not wait.
+            tokio::task::spawn_blocking(move || {
+                // What is lost when it fails is when the session was last used.
+                let _ = held.touch();
+                inner.warm_up_next(&held, python);
+            });
+            return Ok(report);
+        }
+        blocking(move || {
+            let report = ended.take(&inner.state, inner.root, level)?;
+            held.save()?;
+            inner.warm_up_next(&held, python);
+            Ok(report)
+        })
+        .await
+    }
+
+    /// Makes a sandbox of this policy ahead, so that a new session's first command need
+    /// not wait for one. Returns at once.
+    pub fn warm_up(&self, policy: &Policy) {
+        // Without a free id there is nothing to make, and the next session will tell.
+        if let Ok(host_id) = self.inner.sessions.free_host_id() {
+            self.inner.make_ready(Next {
+                session: None,
+                host_id,
+                limits: policy.limits.clone(),
+                python: true,
+            });
+        }
+    }
+
+    /// How many sandboxes wait, made ahead.
+    #[must_use]
+    pub fn ready(&self) -> usize {
+        self.inner.backend.ready()
+    }
+}
+
+impl Inner {
+    fn proxy(&self, network: &Network, execution: &Execution) -> Option<Arc<Proxy>> {
+        match network {
+            Network::Off => None,
+            Network::Allow(domains) => {
+                let (domains, secrets) = (domains.clone(), execution.secrets.clone());
+                Some(Proxy::new(domains, secrets, Arc::clone(&self.dial)))
+            }
+        }
+    }
+
+    /// Makes the next sandbox of a session ahead.
+    fn warm_up_next(self: &Arc<Self>, held: &Held, python: bool) {
+        let next = Next {
+            session: Some(held.id.clone()),
+            host_id: held.meta.host_id,
+            limits: held.meta.policy.limits.clone(),
+            python,
+        };
+        self.make_ready(next);
+    }
+
+    /// Makes a sandbox ahead in the background. That it fails is told when one is made
+    /// in earnest.
+    fn make_ready(self: &Arc<Self>, next: Next) {
+        let inner = Arc::clone(self);
+        tokio::spawn(async move { inner.backend.make_ready(next).await });
+    }
+}

@@ -1,0 +1,158 @@
+//! The face of this crate: sessions, and commands run in them, by whichever backend.
+
+mod exec;
+mod files;
+mod layer;
+mod open;
+
+use crate::backend::{Backend, blocking};
+use crate::egress::Dial;
+use crate::error::Error;
+use crate::packages::{self, Layer, PackageIndex};
+use crate::policy::{Network, Policy};
+use crate::probe::Probe;
+use crate::queue::Queue;
+use crate::session::{SessionInfo, Sessions};
+use crate::skills::{self, SkillFiles};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a new session is to have.
+#[derive(Debug, Clone, Default)]
+pub struct NewSession {
+    /// Bounds and network.
+    pub policy: Policy,
+    /// Skills, at `/skills/NAME`.
+    pub skills: Vec<SkillFiles>,
+    /// Python packages, on Python's path.
+    pub layer: Option<Layer>,
+}
+
+impl From<Policy> for NewSession {
+    fn from(policy: Policy) -> Self {
+        Self {
+            policy,
+            ..Self::default()
+        }
+    }
+}
+
+/// Everything that runs commands on this host.
+#[derive(Debug, Clone)]
+pub struct Sandbox {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    state: PathBuf,
+    root: bool,
+    sessions: Sessions,
+    queue: Queue,
+    probe: Probe,
+    backend: Arc<dyn Backend>,
+    /// Whether the backend can let commands out through the proxy.
+    has_proxy: bool,
+    dial: Arc<dyn Dial>,
+    packages: Option<PackageIndex>,
+    /// Held while a layer is built, so that the same one is not built twice.
+    building: tokio::sync::Mutex<()>,
+}
+
+impl Sandbox {
+    /// What was found when this was opened.
+    #[must_use]
+    pub fn level(&self) -> &Probe {
+        &self.inner.probe
+    }
+
+    /// Commands that run, and that wait.
+    #[must_use]
+    pub fn load(&self) -> (usize, usize) {
+        self.inner.queue.load()
+    }
+
+    /// Makes a session.
+    ///
+    /// # Errors
+    /// When a skill's name or files cannot become paths, the disk is full, or the
+    /// policy asks for a network that the backend cannot give.
+    pub async fn create(&self, owner: &str, new: NewSession) -> Result<String, Error> {
+        if !self.inner.has_proxy && new.policy.network != Network::Off {
+            let what = "a network for sessions";
+            return Err(Error::Unsupported { what });
+        }
+        let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
+        blocking(move || {
+            let layer = new
+                .layer
+                .map(|layer| Ok((layer.folder(), packages::INSIDE.to_owned())));
+            let mounts = new.skills.iter().map(|skill| {
+                let folder = skills::materialise(&inner.state, skill)?;
+                Ok((folder, format!("/skills/{}", skill.name)))
+            });
+            let mounts = mounts.chain(layer).collect::<Result<_, Error>>()?;
+            let host_id = inner.backend.adopt(&new.policy.limits);
+            inner.sessions.create(&owner, new.policy, mounts, host_id)
+        })
+        .await
+    }
+
+    /// Shows more skills in a session from its next command on, or others in place of
+    /// those of the same name.
+    ///
+    /// # Errors
+    /// When there is no such session, or a skill's name or files cannot become paths.
+    pub async fn mount(&self, owner: &str, id: &str, skills: Vec<SkillFiles>) -> Result<(), Error> {
+        let mut held = self.inner.sessions.hold(owner, id).await?;
+        let inner = Arc::clone(&self.inner);
+        blocking(move || {
+            for skill in &skills {
+                let folder = skills::materialise(&inner.state, skill)?;
+                let place = format!("/skills/{}", skill.name);
+                held.meta.mounts.retain(|(_, known)| *known != place);
+                held.meta.mounts.push((folder, place));
+            }
+            held.save()
+        })
+        .await
+    }
+
+    /// Until when a session lives if nobody uses it, in seconds since the epoch.
+    ///
+    /// # Errors
+    /// [`Error::NoSession`] when it is not there, or not the owner's.
+    pub async fn expiry(&self, owner: &str, id: &str) -> Result<u64, Error> {
+        let (inner, owner, id) = (Arc::clone(&self.inner), owner.to_owned(), id.to_owned());
+        blocking(move || inner.sessions.expiry(&owner, &id)).await
+    }
+
+    /// Removes a session and its files.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub async fn destroy(&self, owner: &str, id: &str) -> Result<(), Error> {
+        let held = self.inner.sessions.hold(owner, id).await?;
+        let inner = Arc::clone(&self.inner);
+        inner.backend.forget(id, held.meta.host_id).await;
+        blocking(move || inner.sessions.destroy(&held)).await
+    }
+
+    /// All sessions, the most recently used first.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<SessionInfo> {
+        self.inner.sessions.list()
+    }
+
+    /// Removes expired sessions now, and returns how many there were.
+    ///
+    /// # Errors
+    /// When no thread can be had for it.
+    pub async fn expire(&self) -> Result<usize, Error> {
+        let inner = Arc::clone(&self.inner);
+        let expired = blocking(move || Ok(inner.sessions.expire())).await?;
+        let kept: Vec<String> = self.sessions().into_iter().map(|one| one.id).collect();
+        self.inner.backend.keep_only(&kept).await;
+        Ok(expired)
+    }
+}

@@ -1,0 +1,160 @@
+//! Getting ready: the folders, a look at the host, the backend.
+
+use super::{Inner, Sandbox};
+use crate::backend::Backend;
+use crate::docker;
+use crate::error::{During, Error};
+use crate::native::{self, Native};
+use crate::probe::{self, Grade, Probe};
+use crate::queue::Queue;
+use crate::session::{self, SessionInfo, Sessions};
+use crate::settings::{Engine, Settings};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Folders of the state folder.
+const FOLDERS: [&str; 4] = ["stage", "sessions", "skills", "layers"];
+
+impl Sandbox {
+    /// Looks at the host and gets ready.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when the host gives too little, or less than all and the
+    /// settings do not accept that.
+    pub async fn open(settings: Settings) -> Result<Self, Error> {
+        let (probe, backend) = look(&settings).await?;
+        let backend = accept(&probe, backend, settings.allow_reduced)?;
+        let state = state_folder(&fs::canonicalize(&settings.folder).during("folder")?);
+        let root = is_root();
+        let sessions = Sessions::new(&state, root, &settings);
+        let queue = Queue::new(settings.running, settings.waiting);
+        let sandbox = Self {
+            inner: Arc::new(Inner {
+                state,
+                root,
+                sessions,
+                queue,
+                probe,
+                backend,
+                has_proxy: matches!(settings.engine, Engine::Native),
+                dial: settings.dial,
+                packages: settings.packages,
+                building: tokio::sync::Mutex::default(),
+            }),
+        };
+        Ok(sandbox)
+    }
+
+    /// Looks at the host without getting ready: for people who ask what is missing.
+    ///
+    /// # Errors
+    /// When the settings' folder cannot be used.
+    pub async fn probe(settings: &Settings) -> Result<Probe, Error> {
+        Ok(look(settings).await?.0)
+    }
+
+    /// The sessions kept under some settings, the most recently used first, without
+    /// getting ready to run anything: for operators.
+    #[must_use]
+    pub fn kept(settings: &Settings) -> Vec<SessionInfo> {
+        at_rest(settings).list()
+    }
+
+    /// Removes a session, whoever it belongs to: for operators.
+    ///
+    /// # Errors
+    /// When there is no such session, or it is in use.
+    pub async fn remove(settings: &Settings, id: &str) -> Result<(), Error> {
+        let sessions = at_rest(settings);
+        let known = sessions.list().into_iter().find(|session| session.id == id);
+        let owner = known.map(|session| session.owner).unwrap_or_default();
+        let held = sessions.hold(&owner, id).await?;
+        sessions.destroy(&held)
+    }
+}
+
+/// The backend, unless what was found is too little, or less than all and that is not
+/// accepted.
+fn accept(
+    probe: &Probe,
+    backend: Option<Arc<dyn Backend>>,
+    allow_reduced: bool,
+) -> Result<Arc<dyn Backend>, Error> {
+    let advice = probe
+        .checks
+        .iter()
+        .filter_map(|check| check.advice.as_deref());
+    let advice = advice.collect::<Vec<_>>().join("; ");
+    match &probe.grade {
+        Grade::Refused { reason } => Err(Error::Refused {
+            reason: reason.clone(),
+            advice,
+        }),
+        Grade::Reduced { missing } if !allow_reduced => Err(Error::Refused {
+            reason: format!("missing: {}", missing.join(", ")),
+            advice: format!("{advice}; or accept a reduced sandbox in the settings"),
+        }),
+        Grade::Strict | Grade::Reduced { .. } => backend.ok_or(Error::LauncherGone),
+    }
+}
+
+fn at_rest(settings: &Settings) -> Sessions {
+    Sessions::new(&state_folder(&settings.folder), is_root(), settings)
+}
+
+fn is_root() -> bool {
+    rustix::process::getuid().is_root()
+}
+
+/// Makes the folders and probes.
+async fn look(settings: &Settings) -> Result<(Probe, Option<Arc<dyn Backend>>), Error> {
+    let state = make_folders(&settings.folder)?;
+    match &settings.engine {
+        Engine::Native => {
+            let (probe, native) = look_native(settings, &state).await?;
+            Ok((probe, native.map(|native| Arc::new(native) as _)))
+        }
+        Engine::Docker(docker) => Ok(docker::probe(docker, &state, settings).await),
+    }
+}
+
+async fn look_native(settings: &Settings, state: &Path) -> Result<(Probe, Option<Native>), Error> {
+    let root = is_root();
+    let base = native::base::describe(state, &settings.runtime, root)?;
+    let sessions = Sessions::new(state, root, settings);
+    let (trial, host_id) = sessions.make_trial()?;
+    let folder = state.join(&trial);
+    let owner = sessions.owner_id(host_id);
+    session::put(&folder.join("data"), "before", b"x", owner, 1)?;
+    let found = probe::probe(probe::Host {
+        launcher: settings.launcher.clone(),
+        base,
+        cgroup: settings.cgroup.clone(),
+        host_id,
+        warm: settings.warm,
+        data: format!("{trial}/data"),
+    })
+    .await;
+    fs::remove_dir_all(&folder).during(folder.display())?;
+    Ok(found)
+}
+
+fn state_folder(folder: &Path) -> PathBuf {
+    folder.join("state")
+}
+
+/// The outer folder keeps everyone else on the host out; what is in it must be open to
+/// the ids that sandboxes run as.
+fn make_folders(folder: &Path) -> Result<PathBuf, Error> {
+    fs::create_dir_all(folder).during(folder.display())?;
+    let folder = fs::canonicalize(folder).during(folder.display())?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).during(folder.display())?;
+    let state = state_folder(&folder);
+    for place in std::iter::once(state.clone()).chain(FOLDERS.map(|name| state.join(name))) {
+        fs::create_dir_all(&place).during(place.display())?;
+        fs::set_permissions(&place, fs::Permissions::from_mode(0o711)).during(place.display())?;
+    }
+    Ok(state)
+}
