@@ -5,7 +5,7 @@ use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// live with it; the others are binaries of the package in `bench/`.
-const ALL: [&str; 3] = ["validate", "pack", "sandbox"];
+const ALL: [&str; 4] = ["validate", "pack", "discover", "sandbox"];
 
 /// Run a benchmark, or all of them.
 #[derive(Debug, clap::Args)]
@@ -17,6 +17,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     setup::all()?;
+    setup::rivals()?;
     run::run(&mut cargo(&["build", "--release", "--package", "prowess"]))?;
     let wanted = |name: &&&str| args.name.as_deref().is_none_or(|wanted| wanted == **name);
     for name in ALL.iter().filter(wanted) {

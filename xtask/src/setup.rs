@@ -63,6 +63,12 @@ fn python() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The environment with what benchmarks compare with.
+pub(crate) fn rivals() -> anyhow::Result<()> {
+    let wanted = root().join("bench/discover/requirements.txt");
+    environment(&wanted, &target().join("bench-venv"))
+}
+
 /// Makes an environment, unless one with the same packages is there.
 fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
     let stamp = place.join("requirements.txt");

@@ -23,7 +23,13 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-sandbox", &["prowess-launcher", "prowess-skill"]),
     (
         "prowess-toolbox",
-        &["prowess-sandbox", "prowess-skill", "prowess-source"],
+        &[
+            // Only for the helper that its tests start.
+            "prowess-launcher",
+            "prowess-sandbox",
+            "prowess-skill",
+            "prowess-source",
+        ],
     ),
     (
         "prowess-engine",
@@ -61,7 +67,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("prowess-testkit", &[]),
-    ("prowess-bench", &["prowess-skill"]),
+    (
+        "prowess-bench",
+        &["prowess-skill", "prowess-source", "prowess-toolbox"],
+    ),
     ("xtask", &[]),
 ];
 

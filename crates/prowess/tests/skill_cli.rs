@@ -76,6 +76,8 @@ fn help_names_the_verbs_and_the_exit_codes() {
     Commands:
       demo             Show what Prowess does, on an example skill
       skill            Make, check, show, pack, scan and share skills
+      tools            Show the tools that skills give a model
+      call             Call a tool of a skill, as a model would
       serve            Serve the skills API and the model gateway
       keys             Make, list and end keys for the server
       sandbox          Run commands the way a model's code runs

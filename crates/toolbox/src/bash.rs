@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub(crate) const NAME: &str = "bash_code_execution";
 
-pub(crate) const DESCRIPTION: &str = "Run a bash command in a sandbox without network. The \
+pub(crate) const DESCRIPTION: &str = "Run a bash command in a sandbox, usually without network. The \
     working folder is /mnt/data: files left there are kept and given to the user. Skills lie \
     read-only at /skills/NAME. Processes end with the command.";
 

@@ -96,12 +96,10 @@ fn prepare(
     tool: &str,
     input: &Value,
 ) -> Result<(Vec<String>, Value), String> {
-    schema::check(&spec.input_schema, input)?;
     let action = Action::Own {
         skill,
         tool: &spec.name,
     };
-    toolbox.permit(&action)?;
     let gone = || format!("the skill `{skill}` has no tool `{tool}` any more");
     let skill = toolbox.skill(skill).ok_or_else(gone)?;
     let tool = skill
@@ -109,6 +107,8 @@ fn prepare(
         .iter()
         .find(|t| t.name == tool)
         .ok_or_else(gone)?;
+    schema::check(&input_schema(tool), input)?;
+    toolbox.permit(&action)?;
     let arguments = positional(tool, input);
     if let Some((arg, _)) = tool
         .args

@@ -101,7 +101,7 @@ pub(crate) struct Activated {
     /// Tools that are shown now and were not before.
     tools: Vec<String>,
     /// What stands in the way of some of their tools.
-    problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
 }
 
 /// Loads skills, in this order.

@@ -6,6 +6,7 @@ use crate::registry::{NewTool, Registry, Route};
 use crate::spec::{Form, Member, Options};
 use crate::text::cut_end;
 use crate::{bash, declared, editor, litellm};
+use prowess_skill::Skill;
 use serde_json::{Value, json};
 
 /// Most bytes of a description that every provider takes.
@@ -46,7 +47,7 @@ fn compact(registry: &mut Registry, members: &[Member], options: &Options) {
         description.push_str(catalogue.text.trim_end());
         if catalogue.left_out > 0 {
             let more = catalogue.left_out;
-            description.push_str(&format!("\n({more} more: use search_skills)"));
+            description.push_str(&format!("\n({more} more: search for them)"));
         }
     }
     let names: Vec<&str> = offered(members).map(|m| m.skill.name.as_str()).collect();
@@ -80,23 +81,15 @@ fn per_skill(registry: &mut Registry, members: &[Member], options: &Options) {
     for member in offered(members) {
         let skill = &member.skill;
         let wanted = format!("load_skill_{}", word(&skill.name));
-        let frontmatter = Value::Object(skill.frontmatter.clone()).to_string();
-        let frontmatter = cut_end(&frontmatter, options.caps.catalogue);
         let path = json!({
             "type": "string",
             "default": "SKILL.md",
             "description": "A file of the skill, relative to its folder.",
         });
-        let when = skill.invocation.when_to_use.as_deref().unwrap_or_default();
-        let about = cut_end(&format!("{} {when}", skill.description), LONGEST);
         registry.show(NewTool {
             wanted: &wanted,
             otherwise: &wanted,
-            description: format!(
-                "Load the skill {}: {}\n\n{frontmatter}",
-                skill.name,
-                about.trim_end()
-            ),
+            description: cut_end(&frontmatter(&member.skill), options.caps.catalogue),
             input_schema: object(json!({ "path": path }), &[]),
             route: Route::LoadOne(skill.name.clone()),
         });
@@ -105,6 +98,19 @@ fn per_skill(registry: &mut Registry, members: &[Member], options: &Options) {
         registry.show(list());
         registry.show(search());
     }
+}
+
+/// A skill's frontmatter, what it is for first, and each thing said once.
+fn frontmatter(skill: &Skill) -> String {
+    let when = skill.invocation.when_to_use.as_deref().unwrap_or_default();
+    let about = format!("{} {when}", skill.description);
+    let mut text = format!("Load the skill {}: {}", skill.name, about.trim_end());
+    let mut rest = skill.frontmatter.clone();
+    rest.retain(|key, _| !["name", "description", "when_to_use"].contains(&key.as_str()));
+    if !rest.is_empty() {
+        text.push_str(&format!("\n\n{}", Value::Object(rest)));
+    }
+    text
 }
 
 /// What other systems call the same things. Answered in any case, shown when wanted.

@@ -32,11 +32,11 @@ impl Toolbox {
     /// The outcome of a run whose result reads `text`.
     pub(crate) fn outcome_of(&self, report: Report, line: String, text: String) -> Outcome {
         let mut text = cut_middle(text, self.options().caps.result);
-        for note in self.notes() {
-            text.push_str(&format!("\n[note: {note}]"));
-        }
         if text.is_empty() {
             text.push_str("[no output]");
+        }
+        for note in self.notes() {
+            text.push_str(&format!("\n[note: {note}]"));
         }
         let is_error = report.outcome != Ending::Exit(0);
         let native = Native::Bash {

@@ -170,6 +170,9 @@ fn kind_of(value: &Value) -> &'static str {
 }
 
 fn shown(value: &Value) -> String {
+    if value.is_null() {
+        return "null".into();
+    }
     format!(
         "{} {}",
         kind_of(value),
@@ -220,6 +223,16 @@ mod tests {
             json!({ "file": "a", "flie": "b" }),
         ];
         let told = cases.map(|case| check(&schema(), &case).unwrap_err());
-        insta::assert_snapshot!(told.join("\n"), @"");
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        the arguments must be a JSON object, not a string
+        argument `file` is missing
+        argument `file` must be a string, not a number 1
+        argument `width` must be an integer, not a string "5"
+        argument `width` must be an integer, not a number 1.5
+        argument `format` must be one of "png", "gif", not a string "bmp"
+        argument `tags[1]` must be a string, not a number 2
+        argument `note` must be a string or null, not a number 3
+        there is no argument `flie`; known: `file`, `width`, `format`, `tags`, `note`
+        "#);
     }
 }

@@ -17,19 +17,22 @@ const LONGEST: usize = 1024;
 
 /// `list_skills()`.
 pub(crate) fn list(toolbox: &Toolbox) -> Outcome {
+    let text = match catalogue(toolbox, toolbox.options().caps.result) {
+        text if text.is_empty() => "There are no skills.".into(),
+        text => text,
+    };
+    view::outcome("/skills", Shown::Text(text))
+}
+
+/// A line per skill, and how to find those that do not fit.
+pub(crate) fn catalogue(toolbox: &Toolbox, budget: usize) -> String {
     let state = toolbox.lock();
-    let catalogue = catalogue::write(&state.members, toolbox.options().caps.result);
+    let catalogue = catalogue::write(&state.members, budget);
     let mut text = catalogue.text;
     if catalogue.left_out > 0 {
-        text.push_str(&format!(
-            "({} more: use search_skills)\n",
-            catalogue.left_out
-        ));
+        text.push_str(&format!("({} more: search for them)\n", catalogue.left_out));
     }
-    if text.is_empty() {
-        text.push_str("There are no skills.");
-    }
-    view::outcome("/skills", Shown::Text(text))
+    text
 }
 
 /// `search_skills(query, limit?)`.

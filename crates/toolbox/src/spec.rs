@@ -94,7 +94,8 @@ impl Default for Options {
 /// Most bytes of what a model is shown. Every cut is named where it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caps {
-    /// The catalogue of skills in a description.
+    /// The catalogue of skills in a description. Some providers take no description
+    /// of more than 1,024 bytes: where one is not known to be others, set it so.
     pub catalogue: usize,
     /// The text of one file, or of a skill's instructions.
     pub text: usize,

@@ -77,6 +77,13 @@ impl Toolbox {
         self.lock().registry.specs()
     }
 
+    /// The skills that a model may load, a line each, within the catalogue's cap: for a
+    /// system prompt, where the description of `load_skill` is not to list them.
+    #[must_use]
+    pub fn catalogue(&self) -> String {
+        search::catalogue(self, self.options.caps.catalogue)
+    }
+
     /// Whether a call of this name is for this toolbox.
     #[must_use]
     pub fn owns(&self, name: &str) -> bool {
@@ -113,14 +120,17 @@ impl Toolbox {
         }
     }
 
-    /// Marks skills as loaded without showing them again: for a conversation that goes
-    /// on. Names that are not here are passed over, for a skill may have gone since.
-    pub async fn resume(&self, loaded: &[String]) {
+    /// Loads skills without showing them again: for a conversation that goes on. Returns
+    /// what stands in the way of any of them, or of their tools; the others are loaded.
+    pub async fn resume(&self, loaded: &[String]) -> Vec<String> {
+        let mut problems = Vec::new();
         for name in loaded {
-            if let Ok(skills) = load::wanted(self, name) {
-                load::activate(self, &skills).await;
+            match load::wanted(self, name) {
+                Ok(skills) => problems.extend(load::activate(self, &skills).await.problems),
+                Err(why) => problems.push(why),
             }
         }
+        problems
     }
 
     /// The skills that are loaded, in the order of loading.
@@ -148,11 +158,12 @@ impl Toolbox {
     }
 
     /// Takes other skills, or other versions of them, in place of what was there. Those
-    /// that were loaded and are still here stay loaded.
+    /// that were loaded and are still here stay loaded; what stands in the way of their
+    /// tools is returned.
     ///
     /// # Errors
     /// When two skills have one name; then nothing changes.
-    pub async fn replace(&self, skills: Vec<Member>) -> Result<(), ToolboxError> {
+    pub async fn replace(&self, skills: Vec<Member>) -> Result<Vec<String>, ToolboxError> {
         check_names(&skills)?;
         let loaded = self.loaded();
         {
@@ -161,8 +172,9 @@ impl Toolbox {
             state.members = skills;
             state.active.clear();
         }
-        self.resume(&loaded).await;
-        Ok(())
+        let still_here = |name: &String| self.skill(name).is_some();
+        let loaded: Vec<String> = loaded.into_iter().filter(still_here).collect();
+        Ok(self.resume(&loaded).await)
     }
 
     /// The workspace, if there is one.

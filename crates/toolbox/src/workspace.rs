@@ -2,8 +2,8 @@
 //!
 //! A toolbox may hold thousands of skills, and a session shows only those it was made
 //! with. So a session that lacks a skill which is needed now is replaced by one that
-//! has it, and its files move along. A session that was there before is never replaced:
-//! its id is known to others.
+//! has it, and its regular files move along; links and modes do not. A session that was
+//! there before is never replaced: its id is known to others.
 
 use crate::error::ToolboxError;
 use crate::folder::folder_of;
@@ -217,8 +217,12 @@ impl Workspace {
         };
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
         let session = sandbox.create(owner, new).await?;
-        if let Some(before) = open.as_ref() {
-            self.move_files(&before.session, &session).await?;
+        if let Some(before) = open.as_ref()
+            && let Err(error) = self.move_files(&before.session, &session).await
+        {
+            // The first error is the one to tell, and the old session is still there.
+            let _ = sandbox.destroy(owner, &session).await;
+            return Err(error);
         }
         *lock(&self.inner.session) = Some(session.clone());
         *open = Some(Open { session, shows });
@@ -270,7 +274,7 @@ fn packages(skill: &Skill) -> Vec<String> {
         let Ok(text) = std::str::from_utf8(&file.data) else {
             continue;
         };
-        if path.as_str() == "requirements.txt" {
+        if ["requirements.txt", "scripts/requirements.txt"].contains(&path.as_str()) {
             lines.extend(text.lines().map(str::to_owned));
         } else if path.as_str().ends_with(".py") {
             lines.extend(from_script(text).unwrap_or_default());

@@ -4,6 +4,7 @@
 //! verb returns an [`Exit`]; anything it cannot go on from is an error, printed
 //! once, here.
 
+mod call;
 mod client;
 mod completions;
 mod demo;
@@ -18,6 +19,8 @@ mod sandbox;
 mod serve;
 mod skill;
 mod snippet;
+mod toolbox;
+mod tools;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -69,6 +72,10 @@ enum Command {
     /// Make, check, show, pack, scan and share skills
     #[command(subcommand)]
     Skill(skill::Command),
+    /// Show the tools that skills give a model
+    Tools(tools::Args),
+    /// Call a tool of a skill, as a model would
+    Call(call::Args),
     /// Serve the skills API and the model gateway
     Serve(serve::Args),
     /// Make, list and end keys for the server
@@ -139,6 +146,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Demo(args) => demo::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Skill(command) => skill::run(command),
+        Command::Tools(args) => tools::run(&args),
+        Command::Call(args) => call::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Keys(command) => keys::run(&command),
         Command::Runs(args) => runs::run(&args),

@@ -67,6 +67,8 @@ def _main(source):
         build = getattr(loaded, "build_tools", None)
         if callable(build):
             for value in module._awaited(build(context)):
+                if not callable(value):
+                    raise TypeError(f"build_tools returned {value!r}, which is no function")
                 found.append(value if isinstance(value, module.Tool) else module.Tool(value))
         named = {}
         for one in found:

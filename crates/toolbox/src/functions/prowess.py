@@ -105,9 +105,9 @@ def _schema_of(hint):
     if origin in _UNIONS:
         return {"anyOf": [_schema_of(one) for one in inner]}
     if origin is typing.Literal:
-        return {"enum": list(inner)}
+        return _one_of(list(inner))
     if inspect.isclass(hint) and issubclass(hint, enum.Enum):
-        return {"enum": [member.value for member in hint]}
+        return _one_of([member.value for member in hint])
     if inspect.isclass(hint) and issubclass(hint, pathlib.PurePath):
         return {"type": "string"}
     if (origin or hint) in (list, set, frozenset, tuple):
@@ -117,6 +117,13 @@ def _schema_of(hint):
     if (origin or hint) is dict or typing.is_typeddict(hint):
         return {"type": "object"}
     return {}
+
+
+def _one_of(values):
+    # Some providers take an enum only with its type.
+    kinds = {_PLAIN.get(type(value)) for value in values}
+    kind = {"type": kinds.pop()} if len(kinds) == 1 and None not in kinds else {}
+    return {**kind, "enum": values}
 
 
 def _made(hint, value):

@@ -112,7 +112,7 @@ fn tools(entry: &Entry) -> String {
     format!("{}{more}", entry.skill.tools.len())
 }
 
-pub(super) fn first_line(text: &str) -> String {
+pub(in crate::cli) fn first_line(text: &str) -> String {
     const SHOWN: usize = 72;
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(SHOWN) {

@@ -17,6 +17,7 @@ mod versions;
 use clap::Subcommand;
 
 use super::Exit;
+pub(super) use list::first_line;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {

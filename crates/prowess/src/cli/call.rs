@@ -1,0 +1,187 @@
+//! `prowess call SOURCE TOOL --args JSON`
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Context;
+use prowess_toolbox::{Form, Native, Options, Outcome, Part, Refreshed, Toolbox, Workspace};
+use serde_json::{Value, json};
+
+use super::output;
+use super::sandbox::block_on;
+use super::toolbox::{self, Where};
+use super::{Exit, wrong_usage};
+
+/// Most bytes of arguments taken from standard input.
+const MOST_STDIN: u64 = 16 << 20;
+
+/// Call a tool of a skill, as a model would.
+///
+/// A skill's own tool is called by its full name, `skill_name__tool`; the skill is loaded
+/// first. Standard output is what the model would read; the exit code is 1 when that is
+/// an error.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A folder of skills, or an archive
+    #[arg(value_name = "SOURCE")]
+    source: PathBuf,
+    /// The tool's name, as `prowess tools --loaded` shows it
+    #[arg(value_name = "TOOL")]
+    tool: String,
+    /// Its arguments, a JSON object; `-` reads them from standard input
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    args: String,
+    /// Save the files it makes in this folder
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Seconds it may take
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+    #[command(flatten)]
+    place: Where,
+    /// Print everything that came of it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let input = arguments(&args.args)?;
+    block_on(call(args, &input))?
+}
+
+async fn call(args: &Args, input: &Value) -> anyhow::Result<Exit> {
+    let refreshed = toolbox::read(std::slice::from_ref(&args.source));
+    if refreshed.members.is_empty() {
+        return Ok(toolbox::exit(&refreshed).max(Exit::Problems));
+    }
+    let workspace = match !reads(&args.tool) || toolbox::have_tools(&refreshed) {
+        true => workspace(args, &refreshed).await?,
+        false => None,
+    };
+    let toolbox = toolbox::of(&refreshed, workspace.clone(), options(args))?;
+    if let Some(skill) = toolbox.skill_of(&args.tool) {
+        for problem in toolbox.resume(&[skill]).await {
+            output::error(&problem);
+        }
+    }
+    let outcome = toolbox.call(&args.tool, input, None).await;
+    finish(args, &toolbox, &outcome).await?;
+    if let Some(workspace) = &workspace {
+        workspace.close().await?;
+    }
+    Ok(match outcome.is_error {
+        true => Exit::Problems,
+        false => Exit::Ok,
+    })
+}
+
+/// Whether a tool only reads, so that it works without a sandbox.
+fn reads(tool: &str) -> bool {
+    let names = ["list_skills", "search_skills", "read_skill_resource"];
+    tool.starts_with("load_skill") || names.contains(&tool)
+}
+
+/// The sandbox, if there must be one or can be one.
+async fn workspace(args: &Args, refreshed: &Refreshed) -> anyhow::Result<Option<Workspace>> {
+    match args.place.workspace(refreshed).await {
+        Err(error) if reads(&args.tool) => {
+            output::remark(&format!("without a sandbox: {error:#}"));
+            Ok(None)
+        }
+        opened => opened.map(Some),
+    }
+}
+
+fn options(args: &Args) -> Options {
+    Options {
+        form: match args.tool.starts_with("load_skill_") {
+            true => Form::PerSkill,
+            false => Form::Compact,
+        },
+        code: true,
+        litellm: args.tool.starts_with("litellm_"),
+        timeout: args.timeout.map(Duration::from_secs),
+        ..Options::default()
+    }
+}
+
+/// Prints what came of it, and saves its files.
+async fn finish(args: &Args, toolbox: &Toolbox, outcome: &Outcome) -> anyhow::Result<()> {
+    if let (Some(folder), Some(workspace)) = (&args.out, toolbox.workspace()) {
+        for made in &outcome.outputs {
+            let place = toolbox::save(workspace, &made.path, folder).await?;
+            if !args.json {
+                let size = output::size(made.size);
+                output::remark(&format!(
+                    "made {} ({}, {size})",
+                    place.display(),
+                    made.mime_type
+                ));
+            }
+        }
+    }
+    if args.json {
+        return output::json(&printed(outcome));
+    }
+    for part in &outcome.shown {
+        match part {
+            Part::Text(text) => output::out(&format!("{}\n", text.trim_end_matches('\n')))?,
+            Part::Binary { mime, data } => binary(mime, data, args.out.as_deref())?,
+        }
+    }
+    Ok(())
+}
+
+/// A file that is not text goes to standard output as it is, but never to a terminal.
+fn binary(mime: &str, data: &[u8], out: Option<&Path>) -> anyhow::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    if stdout.is_terminal() && out.is_none() {
+        output::remark(&format!(
+            "{mime}, {}; send it to a file",
+            output::size(data.len() as u64)
+        ));
+        return Ok(());
+    }
+    stdout.write_all(data)?;
+    Ok(stdout.flush()?)
+}
+
+/// What `--json` prints.
+fn printed(outcome: &Outcome) -> Value {
+    let native = match &outcome.native {
+        Native::Bash { result, .. } => result.content(&[]),
+        Native::Editor { result, .. } => result.clone(),
+    };
+    json!({
+        "is_error": outcome.is_error,
+        "text": outcome.shown_text(),
+        "outputs": outcome.outputs,
+        "skipped": outcome.skipped,
+        "skill": outcome.skill,
+        "loaded": outcome.loaded,
+        "native": {
+            "name": outcome.native.tool(),
+            "input": outcome.native.input(),
+            "content": native,
+        },
+    })
+}
+
+fn arguments(text: &str) -> anyhow::Result<Value> {
+    let mut read = String::new();
+    if text == "-" {
+        let mut stdin = std::io::stdin().take(MOST_STDIN);
+        stdin.read_to_string(&mut read).context("standard input")?;
+    } else {
+        read.push_str(text);
+    }
+    let value: Value = serde_json::from_str(&read)
+        .map_err(|error| wrong_usage(format!("--args is not JSON: {error}")))?;
+    match value.is_object() {
+        true => Ok(value),
+        false => Err(wrong_usage(
+            "--args must be a JSON object, such as '{\"name\": \"pdf\"}'",
+        )),
+    }
+}

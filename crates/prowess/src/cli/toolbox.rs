@@ -1,0 +1,111 @@
+//! Toolboxes over sources, for the verbs that show and call tools.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess_sandbox::{Policy, Sandbox};
+use prowess_skill::Limits;
+use prowess_source::{Bounds, Labelled};
+use prowess_toolbox::{Options, Refreshed, Shelf, Toolbox, Workspace};
+
+use super::{Exit, output, sandbox, shown};
+
+/// The owner of sessions made on the command line.
+const OWNER: &str = "cli";
+
+/// Skills that a session shows at once, as many as a request may name.
+const FEW: usize = 20;
+
+/// Where code runs.
+#[derive(Debug, clap::Args)]
+pub(super) struct Where {
+    /// Run even where this host lacks a layer of the sandbox
+    #[arg(long)]
+    pub(super) reduced: bool,
+    /// Where everything is kept
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_dir: Option<PathBuf>,
+}
+
+impl Where {
+    /// A session that is made when something runs. It shows all skills if they are few,
+    /// else those that are needed.
+    pub(super) async fn workspace(&self, refreshed: &Refreshed) -> anyhow::Result<Workspace> {
+        let mut settings = sandbox::settings(self.data_dir.as_deref())?;
+        settings.allow_reduced = self.reduced;
+        let sandbox = Sandbox::open(settings).await?;
+        let few = refreshed.members.len() <= FEW;
+        let skills = refreshed.members.iter().filter(|_| few);
+        let skills = skills.map(|member| Arc::clone(&member.skill)).collect();
+        let policy = Policy::default();
+        Ok(Workspace::fresh(sandbox, OWNER, skills, policy))
+    }
+}
+
+/// Reads all skills of some sources, and tells what is wrong with any.
+pub(super) fn read(sources: &[PathBuf]) -> Refreshed {
+    let labelled = |path: &PathBuf| Labelled {
+        path: path.clone(),
+        label: None,
+    };
+    let sources = sources.iter().map(labelled).collect();
+    let refreshed = Shelf::new(sources, Bounds::default(), Limits::default()).refresh();
+    for problem in &refreshed.problems {
+        output::error(&problem.message);
+    }
+    for shadowed in &refreshed.shadowed {
+        let (name, hidden) = (&shadowed.name, shown(&shadowed.hidden));
+        output::remark(&format!(
+            "{name}: {hidden} is hidden by {}",
+            shown(&shadowed.by)
+        ));
+    }
+    if refreshed.cut_short {
+        output::remark("the search ended early: there are too many folders");
+    }
+    refreshed
+}
+
+/// How reading them ended.
+pub(super) fn exit(refreshed: &Refreshed) -> Exit {
+    let unreadable = |code: &str| code.starts_with("source-");
+    let mut problems = refreshed.problems.iter();
+    match refreshed.problems.is_empty() {
+        true => Exit::Ok,
+        false if problems.any(|problem| unreadable(&problem.code)) => Exit::Unreadable,
+        false => Exit::Problems,
+    }
+}
+
+/// Whether any of the skills has tools of its own.
+pub(super) fn have_tools(refreshed: &Refreshed) -> bool {
+    let has = |skill: &prowess_skill::Skill| skill.python_tools || !skill.tools.is_empty();
+    refreshed.members.iter().any(|member| has(&member.skill))
+}
+
+/// A toolbox of the skills; without a workspace it offers nothing that runs code.
+pub(super) fn of(
+    refreshed: &Refreshed,
+    workspace: Option<Workspace>,
+    mut options: Options,
+) -> anyhow::Result<Toolbox> {
+    if workspace.is_none() {
+        (options.code, options.litellm) = (false, false);
+    }
+    Ok(Toolbox::new(refreshed.members.clone(), workspace, options)?)
+}
+
+/// Saves a file of the session below `folder`, under its own path.
+pub(super) async fn save(
+    workspace: &Workspace,
+    path: &str,
+    folder: &Path,
+) -> anyhow::Result<PathBuf> {
+    let bytes = workspace.get(path).await?;
+    let place = folder.join(path);
+    if let Some(parent) = place.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    std::fs::write(&place, bytes)?;
+    Ok(place)
+}

@@ -1,0 +1,239 @@
+//! Which tools there are, in each form, for few skills and for many.
+
+use crate::support::{names, reading, text};
+use prowess_testkit::SkillFixture;
+use prowess_toolbox::{Caps, Form, Options};
+use serde_json::json;
+
+fn three() -> Vec<SkillFixture> {
+    let about =
+        |name: &str, description: &str| SkillFixture::new(name).field("description", description);
+    vec![
+        about(
+            "pdf-forms",
+            "Fills PDF forms. Use when a form is to be filled.",
+        ),
+        about("charts", "Draws charts and diagrams of numbers.")
+            .field("when_to_use", "For pie charts too.")
+            .field("license", "MIT"),
+        about("letters", "Writes letters, and forms of address."),
+    ]
+}
+
+fn many(count: usize) -> Vec<SkillFixture> {
+    let one = |n: usize| {
+        let about = format!("Does task {n} with care, whenever task {n} comes up in a project.");
+        SkillFixture::new(&format!("skill-{n:04}")).field("description", &about)
+    };
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn the_compact_form_is_one_tool_with_all_names() {
+    let toolbox = reading(&three(), Options::default());
+    insta::assert_json_snapshot!(toolbox.tools(), @r#"
+    [
+      {
+        "name": "load_skill",
+        "description": "Load a skill: its instructions, and its own tools if it has any. Do this before a task that a skill is for. With `path`, read another file of the skill instead.\n\nSkills:\n- pdf-forms: Fills PDF forms. Use when a form is to be filled.\n- charts: Draws charts and diagrams of numbers. For pie charts too.\n- letters: Writes letters, and forms of address.",
+        "input_schema": {
+          "type": "object",
+          "properties": {
+            "name": {
+              "type": "string",
+              "description": "The skill's name.",
+              "enum": [
+                "pdf-forms",
+                "charts",
+                "letters"
+              ]
+            },
+            "path": {
+              "type": "string",
+              "description": "A file of the skill, relative to its folder. Leave out for SKILL.md."
+            }
+          },
+          "required": [
+            "name"
+          ],
+          "additionalProperties": false
+        }
+      }
+    ]
+    "#);
+}
+
+#[test]
+fn one_tool_per_skill_is_described_by_its_frontmatter() {
+    let options = Options {
+        form: Form::PerSkill,
+        ..Options::default()
+    };
+    let toolbox = reading(&three(), options);
+    assert_eq!(
+        names(&toolbox),
+        [
+            "load_skill_pdf_forms",
+            "load_skill_charts",
+            "load_skill_letters"
+        ]
+    );
+    insta::assert_json_snapshot!(toolbox.tools()[1], @r#"
+    {
+      "name": "load_skill_charts",
+      "description": "Load the skill charts: Draws charts and diagrams of numbers. For pie charts too.\n\n{\"license\":\"MIT\"}",
+      "input_schema": {
+        "type": "object",
+        "properties": {
+          "path": {
+            "type": "string",
+            "default": "SKILL.md",
+            "description": "A file of the skill, relative to its folder."
+          }
+        },
+        "required": [],
+        "additionalProperties": false
+      }
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_skills_own_loader_reads_its_files_too() {
+    let options = Options {
+        form: Form::PerSkill,
+        ..Options::default()
+    };
+    let fixture = SkillFixture::new("a").body("Body.").file("b.txt", "file");
+    let toolbox = reading(&[fixture], options);
+    let input = json!({ "path": "b.txt" });
+    assert_eq!(
+        text(&toolbox.call("load_skill_a", &input, None).await),
+        "file"
+    );
+    let input = json!({ "path": "SKILL.md" });
+    let loaded = toolbox.call("load_skill_a", &input, None).await;
+    assert!(text(&loaded).starts_with("Body."));
+    let again = toolbox.call("load_skill_a", &json!({}), None).await;
+    assert!(text(&again).contains("loaded already"));
+}
+
+#[test]
+fn where_the_system_prompt_lists_the_skills_the_tool_does_not() {
+    let options = Options {
+        catalogue: false,
+        ..Options::default()
+    };
+    let toolbox = reading(&three(), options);
+    assert!(!toolbox.tools()[0].description.contains("charts"));
+    let listed = toolbox.catalogue();
+    assert!(listed.starts_with("- pdf-forms: Fills"), "{listed}");
+    assert_eq!(listed.lines().count(), 3);
+}
+
+#[tokio::test]
+async fn many_skills_stay_within_the_budget_and_can_be_searched() {
+    let toolbox = reading(&many(1000), Options::default());
+    let tools = toolbox.tools();
+    assert_eq!(
+        names(&toolbox),
+        ["load_skill", "list_skills", "search_skills"]
+    );
+    let budget = Caps::default().catalogue;
+    assert!(
+        tools[0].description.len() < budget + 400,
+        "{}",
+        tools[0].description.len()
+    );
+    assert!(tools[0].description.ends_with(" more: search for them)"));
+
+    let input = json!({ "query": "about task 777", "limit": 1 });
+    let found = toolbox.call("search_skills", &input, None).await;
+    insta::assert_snapshot!(text(&found), @"- skill-0777: Does task 777 with care, whenever task 777 comes up in a project.");
+    let listed = toolbox.call("list_skills", &json!({}), None).await;
+    assert!(text(&listed).len() <= Caps::default().result + 60);
+}
+
+#[test]
+fn before_a_skill_is_left_out_descriptions_are_cut() {
+    let options = Options {
+        caps: Caps {
+            catalogue: 330,
+            ..Caps::default()
+        },
+        ..Options::default()
+    };
+    let toolbox = reading(&many(3), options.clone());
+    assert_eq!(names(&toolbox), ["load_skill"]);
+    let long = SkillFixture::new("long").field("description", &"very long ".repeat(90));
+    let mut fixtures = many(2);
+    fixtures.push(long);
+    let toolbox = reading(&fixtures, options);
+    let description = toolbox.tools().swap_remove(0).description;
+    insta::assert_snapshot!(description.split_once("Skills:").unwrap().1.trim(), @"
+    - skill-0000: Does task 0 with care, whenever task 0 comes up in a project.
+    - skill-0001: Does task 1 with care, whenever task 1 comes up in a project.
+    - long: very long very long very long very long very long very long very long very long very long very lon…
+    ");
+}
+
+#[tokio::test]
+async fn a_search_finds_by_name_description_and_use_best_first() {
+    let toolbox = reading(&three(), Options::default());
+    let mut seen = String::new();
+    for query in [
+        "filling a form",
+        "pie",
+        "chart of numbers",
+        "forms",
+        "nothing here fits",
+    ] {
+        let input = json!({ "query": query });
+        let found = toolbox.call("search_skills", &input, None).await;
+        seen.push_str(&format!("{query}:\n{}\n", text(&found)));
+    }
+    insta::assert_snapshot!(seen, @r#"
+    filling a form:
+    - pdf-forms: Fills PDF forms. Use when a form is to be filled.
+    - letters: Writes letters, and forms of address.
+    pie:
+    - charts: Draws charts and diagrams of numbers. For pie charts too.
+    chart of numbers:
+    - charts: Draws charts and diagrams of numbers. For pie charts too.
+    - letters: Writes letters, and forms of address.
+    forms:
+    - pdf-forms: Fills PDF forms. Use when a form is to be filled.
+    - letters: Writes letters, and forms of address.
+    nothing here fits:
+    No skill is about "nothing here fits". There are 3 skills; try other words.
+    "#);
+}
+
+#[test]
+fn names_of_other_systems_are_answered_and_shown_when_wanted() {
+    let toolbox = reading(&three(), Options::default());
+    assert!(
+        ["list_skills", "search_skills", "read_skill_resource"]
+            .iter()
+            .all(|n| toolbox.owns(n))
+    );
+    let options = Options {
+        all_names: true,
+        ..Options::default()
+    };
+    assert_eq!(
+        names(&reading(&three(), options)),
+        [
+            "load_skill",
+            "list_skills",
+            "search_skills",
+            "read_skill_resource"
+        ]
+    );
+}
+
+#[test]
+fn the_same_skills_give_the_same_bytes() {
+    let told = || serde_json::to_string(&reading(&many(50), Options::default()).tools()).unwrap();
+    assert_eq!(told(), told());
+}

@@ -1,0 +1,235 @@
+//! What hostile skills and careless models try: each gets a clear result, and nothing
+//! is reached.
+
+use crate::support::{Running, native, text};
+use prowess_sandbox::{Limits, Policy};
+use prowess_testkit::SkillFixture;
+use prowess_toolbox::Options;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn declared(script: &str, content: &str) -> SkillFixture {
+    let tool = format!("{{go: {{description: Go., script: {script}, args: {{a: string}}}}}}");
+    SkillFixture::new("evil")
+        .field("tools", &tool)
+        .file("go.py", content.to_owned())
+}
+
+fn functions(body: &str) -> SkillFixture {
+    let tools =
+        format!("import os, sys, time\nfrom prowess import tool\n@tool\ndef f():\n    {body}\n");
+    SkillFixture::new("evil").file("tools.py", tools)
+}
+
+/// What comes of calling a function with this body, within a second.
+async fn call(body: &str) -> (bool, String) {
+    let mut policy = Policy::default();
+    policy.limits.timeout = Duration::from_secs(2);
+    policy.limits.processes = 24;
+    let running = Running::with(&[functions(body)], Options::default(), policy).await;
+    running.load("evil").await;
+    let outcome = running.call("evil__f", json!({})).await;
+    (outcome.is_error, text(&outcome).to_owned())
+}
+
+#[tokio::test]
+async fn a_script_path_that_leaves_the_skill_is_no_tool() {
+    for script in ["../other/x.py", "/usr/bin/id", "scripts/../../x", "~/x"] {
+        let running = Running::new(&[declared(script, "")]).await;
+        running.load("evil").await;
+        assert!(!running.toolbox.owns("evil__go"), "{script}");
+    }
+    let running = Running::new(&[
+        SkillFixture::new("a").file("x.py", ""),
+        SkillFixture::new("b"),
+    ])
+    .await;
+    for path in [
+        "../b/SKILL.md",
+        "/etc/passwd",
+        "/usr/bin/id",
+        "x.py/../../b/SKILL.md",
+    ] {
+        let input = json!({ "name": "a", "path": path });
+        let outcome = running.call("run_skill_script", input).await;
+        assert!(
+            outcome.is_error && text(&outcome).contains("no path inside the skill"),
+            "{path}"
+        );
+    }
+    assert_eq!(running.workspace.session(), None, "nothing was ever run");
+}
+
+#[tokio::test]
+async fn an_argument_is_data_whatever_it_looks_like() {
+    let running = Running::new(&[declared("go.py", "import sys\nprint(sys.argv[1:])")]).await;
+    running.load("evil").await;
+    for argument in [
+        "--help",
+        "-c import os; os.system('id')",
+        "; rm -rf /",
+        "$(id)",
+        "`id`",
+        "a\nb",
+        "'\"\\",
+        "*",
+        "",
+    ] {
+        let outcome = running.call("evil__go", json!({ "a": argument })).await;
+        assert!(!outcome.is_error, "{}", text(&outcome));
+        let python = format!(
+            "import ast, sys\nprint(ast.literal_eval(sys.stdin.read()) == [{}])",
+            json!(argument)
+        );
+        let input = format!(
+            "python3 -c {} <<'END_OF_IT'\n{}\nEND_OF_IT",
+            quoted(&python),
+            text(&outcome)
+        );
+        assert_eq!(text(&running.bash(&input).await), "True", "{argument}");
+    }
+    let nul = running.call("evil__go", json!({ "a": "x\0y" })).await;
+    assert_eq!(text(&nul), "Error: argument `a` holds a NUL character");
+    let long = running
+        .call("evil__go", json!({ "a": "x".repeat(200_000) }))
+        .await;
+    insta::assert_snapshot!(text(&long), @"Error: the command is 200000 bytes long, and 131071 is the most; write it to a file first");
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[tokio::test]
+async fn arguments_that_break_the_schema_never_reach_the_script() {
+    let running = Running::new(&[declared("go.py", "open('reached', 'w')")]).await;
+    running.load("evil").await;
+    let mut told = Vec::new();
+    for input in [
+        Value::Null,
+        json!([]),
+        json!("a"),
+        json!({}),
+        json!({ "a": 1 }),
+        json!({ "a": null }),
+        json!({ "a": { "b": 1 } }),
+        json!({ "a": "x", "b": "y" }),
+    ] {
+        let outcome = running.call("evil__go", input).await;
+        assert!(outcome.is_error && outcome.outputs.is_empty());
+        assert_eq!(
+            native(&outcome)["content"]["error_code"],
+            "invalid_tool_input"
+        );
+        told.push(text(&outcome).to_owned());
+    }
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    Error: the arguments must be a JSON object, not null
+    Error: the arguments must be a JSON object, not an array
+    Error: the arguments must be a JSON object, not a string
+    Error: argument `a` is missing
+    Error: argument `a` must be a string, not a number 1
+    Error: argument `a` must be a string, not null
+    Error: argument `a` must be a string, not an object {"b":1}
+    Error: there is no argument `b`; known: `a`
+    "#);
+}
+
+#[tokio::test]
+async fn a_hundred_megabytes_of_output_are_cut_short_and_told() {
+    let script = "import sys\nprint('begin')\nfor _ in range(100): sys.stdout.write('x' * 1000000)";
+    let running = Running::new(&[declared("go.py", script)]).await;
+    running.load("evil").await;
+    let outcome = running.call("evil__go", json!({ "a": "" })).await;
+    let said = text(&outcome);
+    assert!(outcome.is_error && said.len() < 70_000, "{}", said.len());
+    assert!(said.starts_with("Error (too much output)"), "{:.200}", said);
+    assert!(
+        said.contains("begin") && said.contains("left out"),
+        "{:.200}",
+        said
+    );
+}
+
+#[tokio::test]
+async fn a_function_that_forks_answers_once() {
+    let (is_error, said) = call("os.fork(); return 'mine'").await;
+    assert_eq!((is_error, said.as_str()), (false, "mine"));
+    let (is_error, said) = call("\n    while True: os.fork()").await;
+    assert!(is_error, "{said}");
+}
+
+#[tokio::test]
+async fn a_function_that_sleeps_is_out_of_time() {
+    let (is_error, said) = call("time.sleep(600)").await;
+    assert!(is_error && said.contains("time was up"), "{said}");
+}
+
+#[tokio::test]
+async fn a_function_that_exits_is_told_to_have_done_so() {
+    let (is_error, said) = call("os._exit(0)").await;
+    assert!(is_error);
+    assert_eq!(
+        said,
+        "it ended the interpreter (exit=0) before there was a result"
+    );
+    let (is_error, said) = call("sys.exit(0)").await;
+    assert!(is_error && said.contains("SystemExit: 0"), "{said}");
+    let (is_error, said) = call("os.kill(os.getpid(), 9)").await;
+    assert!(
+        is_error && said.contains("before there was a result"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn rubbish_on_the_output_is_no_result() {
+    let (is_error, said) = call(
+        "print('ok 3\\nyes'); os.write(1, b'\\x00\\xff ok 5'); os.system('echo from a child'); return 'true'",
+    )
+    .await;
+    assert!(!is_error && said.starts_with("true\n[stderr]"), "{said}");
+}
+
+#[tokio::test]
+async fn a_thread_that_never_ends_does_not_take_the_answer_away() {
+    let body =
+        "import threading; threading.Thread(target=time.sleep, args=(600,)).start(); return 'done'";
+    let (is_error, said) = call(body).await;
+    assert!(!is_error && said.starts_with("done"), "{said}");
+    assert!(said.contains("did not end by itself"), "{said}");
+}
+
+#[tokio::test]
+async fn a_tools_py_that_misbehaves_when_imported_breaks_only_itself() {
+    for (tools, why) in [
+        ("import os\nos._exit(3)", "ended the interpreter (exit=3)"),
+        ("import sys\nsys.exit('no')", "SystemExit: no"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("import time\ntime.sleep(600)", "its time was up"),
+        ("x = 'x' * (4 << 30)", "MemoryError"),
+        (
+            "import sys\nsys.stdout.write('x' * (64 << 20))",
+            "too much output",
+        ),
+    ] {
+        let mut policy = Policy::default();
+        policy.limits = Limits {
+            timeout: Duration::from_secs(2),
+            memory: 256 << 20,
+            ..policy.limits
+        };
+        let evil = SkillFixture::new("evil").file("tools.py", tools.to_owned());
+        let good = SkillFixture::new("good").file(
+            "tools.py",
+            "from prowess import tool\n@tool\ndef f(): return 1\n",
+        );
+        let running = Running::with(&[evil, good], Options::default(), policy).await;
+        let outcome = running.load("evil").await;
+        let said = text(&outcome);
+        let ended = said.contains(why) || why == "MemoryError" && said.contains("memory");
+        assert!(ended, "{tools}: {said}");
+        running.load("good").await;
+        assert_eq!(text(&running.call("good__f", json!({})).await), "1");
+    }
+}

@@ -1,0 +1,209 @@
+//! Skills that need others, names that never collide, skills that change.
+
+use crate::support::{Running, members, names, reading, skill, text};
+use prowess_sandbox::Policy;
+use prowess_skill::Skill;
+use prowess_testkit::SkillFixture;
+use prowess_toolbox::{Member, Options, Toolbox, Workspace};
+use serde_json::json;
+use std::sync::Arc;
+
+fn with_tool(name: &str, script: &str) -> SkillFixture {
+    SkillFixture::new(name)
+        .field("tools", "{go: {description: Go., script: go.py}}")
+        .file("go.py", script.to_owned())
+}
+
+async fn load(toolbox: &Toolbox, name: &str) -> prowess_toolbox::Outcome {
+    toolbox
+        .call("load_skill", &json!({ "name": name }), None)
+        .await
+}
+
+#[tokio::test]
+async fn required_skills_are_loaded_first_and_stand_before_the_instructions() {
+    let running = Running::new(&[
+        SkillFixture::new("report")
+            .field("requires", "[chart, table]")
+            .body("Report."),
+        with_tool("chart", "print('chart')")
+            .field("requires", "table")
+            .body("Chart."),
+        SkillFixture::new("table").body("Table."),
+    ])
+    .await;
+    let outcome = running.load("report").await;
+    insta::assert_snapshot!(text(&outcome), @"
+    ## Required skill: table
+
+    Table.
+
+    ## Required skill: chart
+
+    Chart.
+
+    ## Skill: report
+
+    Report.
+
+    ---
+    Tools now available: `chart__go`
+    ");
+    assert_eq!(outcome.loaded, ["table", "chart", "report"]);
+    assert_eq!(text(&running.call("chart__go", json!({})).await), "chart");
+}
+
+#[tokio::test]
+async fn what_is_loaded_already_is_not_said_again_for_another_skill() {
+    let toolbox = reading(
+        &[
+            SkillFixture::new("a").field("requires", "base").body("A."),
+            SkillFixture::new("b").field("requires", "base").body("B."),
+            SkillFixture::new("base").body("Base."),
+        ],
+        Options::default(),
+    );
+    assert!(text(&load(&toolbox, "a").await).contains("Base."));
+    let second = load(&toolbox, "b").await;
+    assert_eq!(text(&second), "B.");
+    assert_eq!(second.loaded, ["b"]);
+}
+
+#[tokio::test]
+async fn a_circle_or_a_gap_is_told_with_its_chain() {
+    let toolbox = reading(
+        &[
+            SkillFixture::new("a").field("requires", "b"),
+            SkillFixture::new("b").field("requires", "c"),
+            SkillFixture::new("c").field("requires", "a"),
+            SkillFixture::new("d").field("requires", "e"),
+            SkillFixture::new("e").field("requires", "gone"),
+            SkillFixture::new("self").field("requires", "self"),
+        ],
+        Options::default(),
+    );
+    let mut told = Vec::new();
+    for name in ["a", "d", "self"] {
+        let outcome = load(&toolbox, name).await;
+        assert!(outcome.is_error && outcome.loaded.is_empty());
+        told.push(text(&outcome).to_owned());
+    }
+    insta::assert_snapshot!(told.join("\n"), @"
+    Error: skills that require each other cannot be loaded: a → b → c → a
+    Error: a required skill is not here: d → e → gone, and there is no `gone`
+    Error: skills that require each other cannot be loaded: self → self
+    ");
+    assert!(toolbox.loaded().is_empty());
+}
+
+#[tokio::test]
+async fn tools_of_several_skills_and_of_the_client_never_collide() {
+    let options = Options {
+        code: true,
+        reserved: vec!["a_b__go".into()],
+        ..Options::default()
+    };
+    let fixtures = [with_tool("a-b", "print(1)"), with_tool("a_b", "print(2)")];
+    let running = Running::with(&fixtures, options, Policy::default()).await;
+    running.load("a_b").await;
+    running.load("a-b").await;
+    assert_eq!(names(&running.toolbox)[3..], ["a_b__go_3", "a_b__go_2"]);
+    assert_eq!(text(&running.call("a_b__go_2", json!({})).await), "1");
+    assert_eq!(text(&running.call("a_b__go_3", json!({})).await), "2");
+}
+
+#[test]
+fn two_skills_of_one_name_are_refused_by_their_ids() {
+    let member = |id: &str| Member {
+        skill: Arc::new(skill(&SkillFixture::new("pdf"))),
+        id: Some(id.to_owned()),
+        title: None,
+    };
+    let both = vec![member("skill_1"), member("skill_2")];
+    let error = Toolbox::new(both, None, Options::default()).unwrap_err();
+    assert_eq!(error.code(), "same-name");
+    insta::assert_snapshot!(error, @r#"two skills are called "pdf" (skill_1 and skill_2); a model could not tell them apart, so name only one"#);
+}
+
+#[test]
+fn code_without_a_sandbox_is_refused() {
+    let options = Options {
+        code: true,
+        ..Options::default()
+    };
+    let error = Toolbox::new(Vec::new(), None, options).unwrap_err();
+    assert_eq!(error.code(), "sandbox-unavailable");
+}
+
+#[tokio::test]
+async fn a_conversation_that_goes_on_has_its_tools_again_without_loading() {
+    let running = Running::new(&[with_tool("a", "print(1)")]).await;
+    let loaded = ["a".to_owned(), "gone".to_owned()];
+    let problems = running.toolbox.resume(&loaded).await;
+    assert_eq!(problems, ["there is no skill `gone`. There are: `a`"]);
+    assert_eq!(running.toolbox.loaded(), ["a"]);
+    assert_eq!(text(&running.call("a__go", json!({})).await), "1");
+    assert!(text(&running.load("a").await).contains("loaded already"));
+}
+
+#[tokio::test]
+async fn a_changed_skill_is_what_runs_next_and_files_stay() {
+    let running = Running::new(&[with_tool("a", "print('old')")]).await;
+    running.load("a").await;
+    assert_eq!(text(&running.call("a__go", json!({})).await), "old");
+    running
+        .bash("mkdir -p d; echo kept > d/f; echo '#!/bin/sh' > d/run; chmod +x d/run")
+        .await;
+    let session = running.workspace.session();
+    let changed = members(&[with_tool("a", "print('new')"), with_tool("b", "")]);
+    running.toolbox.replace(changed).await.unwrap();
+    assert_eq!(text(&running.call("a__go", json!({})).await), "new");
+    assert_ne!(running.workspace.session(), session);
+    assert_eq!(text(&running.bash("cat d/f").await), "kept");
+    running.toolbox.replace(Vec::new()).await.unwrap();
+    assert!(running.toolbox.loaded().is_empty());
+    assert!(!running.toolbox.owns("a__go"));
+}
+
+#[tokio::test]
+async fn a_session_shows_only_skills_that_were_needed() {
+    let (sandbox, _folder) = crate::support::sandbox().await;
+    let many: Vec<SkillFixture> = (0..30)
+        .map(|n| with_tool(&format!("s{n}"), "print(1)"))
+        .collect();
+    let workspace = Workspace::fresh(sandbox, "someone", Vec::new(), Policy::default());
+    let options = Options {
+        code: true,
+        ..Options::default()
+    };
+    let toolbox = Toolbox::new(members(&many), Some(workspace), options).unwrap();
+    let ls = async || {
+        let input = json!({ "command": "ls /skills 2>/dev/null" });
+        let outcome = toolbox.call("bash_code_execution", &input, None).await;
+        text(&outcome).to_owned()
+    };
+    ls().await;
+    load(&toolbox, "s7").await;
+    load(&toolbox, "s9").await;
+    assert_eq!(ls().await, "s7\ns9");
+}
+
+#[tokio::test]
+async fn a_skill_of_any_name_can_be_run() {
+    let text_of = "---\nname: Größe ändern/..\ndescription: Odd.\ntools: {go: {description: Go., script: go.sh}}\n---\n";
+    let files = [
+        ("SKILL.md", bytes::Bytes::from(text_of), false),
+        ("go.sh", bytes::Bytes::from("echo went"), false),
+    ];
+    let bundle =
+        prowess_skill::Bundle::from_files(files, &prowess_skill::Limits::default()).unwrap();
+    let odd = Skill::load(bundle, &prowess_skill::Options::default())
+        .skill
+        .unwrap();
+    let (sandbox, _folder) = crate::support::sandbox().await;
+    let workspace = Workspace::fresh(sandbox, "someone", Vec::new(), Policy::default());
+    let toolbox = Toolbox::new(vec![odd.into()], Some(workspace), Options::default()).unwrap();
+    load(&toolbox, "Größe ändern/..").await;
+    let tool = names(&toolbox).pop().unwrap();
+    assert_eq!(text(&toolbox.call(&tool, &json!({}), None).await), "went");
+}

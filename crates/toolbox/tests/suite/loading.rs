@@ -1,0 +1,199 @@
+//! Loading skills and reading their files: needs no sandbox.
+
+use crate::support::{names, native, reading, text};
+use prowess_testkit::SkillFixture;
+use prowess_toolbox::{Caps, Options, Part};
+use serde_json::json;
+
+fn pdf() -> SkillFixture {
+    SkillFixture::new("pdf")
+        .body("# PDF\n\nFill forms.\n")
+        .file("references/forms.md", "About forms.\n")
+        .file("logo.png", b"\x89PNG\r\n\x1a\n\0\0".as_slice())
+}
+
+#[tokio::test]
+async fn a_skill_is_loaded_once_and_then_only_mentioned() {
+    let toolbox = reading(&[pdf()], Options::default());
+    let input = json!({ "name": "pdf" });
+    let first = toolbox.call("load_skill", &input, None).await;
+    insta::assert_snapshot!(text(&first), @"
+    # PDF
+
+    Fill forms.
+
+    ---
+    Files of this skill, at /skills/pdf:
+    SKILL.md (94 bytes)
+    logo.png (10 bytes)
+    references/forms.md (13 bytes)
+    ");
+    assert_eq!(first.loaded, ["pdf"]);
+    assert_eq!(first.skill.as_deref(), Some("pdf"));
+
+    let second = toolbox.call("load_skill", &input, None).await;
+    insta::assert_snapshot!(text(&second), @"The skill `pdf` is loaded already: its instructions are above. Load it once more to read them again.");
+    assert!(!second.is_error && second.loaded.is_empty());
+
+    let third = toolbox.call("load_skill", &input, None).await;
+    assert!(text(&third).starts_with("# PDF"), "{}", text(&third));
+}
+
+#[tokio::test]
+async fn a_load_looks_like_a_native_view_of_the_skill() {
+    let toolbox = reading(
+        &[SkillFixture::new("pdf").body("# PDF\n\nFill.")],
+        Options::default(),
+    );
+    let outcome = toolbox
+        .call("load_skill", &json!({ "name": "pdf" }), None)
+        .await;
+    insta::assert_json_snapshot!(native(&outcome), @r##"
+    {
+      "name": "text_editor_code_execution",
+      "input": {
+        "command": "view",
+        "path": "/skills/pdf/SKILL.md"
+      },
+      "content": {
+        "type": "text_editor_code_execution_view_result",
+        "file_type": "text",
+        "content": "# PDF\n\nFill.",
+        "start_line": 1,
+        "num_lines": 3,
+        "total_lines": 3
+      }
+    }
+    "##);
+}
+
+#[tokio::test]
+async fn a_file_of_a_skill_is_the_same_bytes_however_its_path_is_written() {
+    let toolbox = reading(&[pdf()], Options::default());
+    for path in [
+        "references/forms.md",
+        "./references/forms.md",
+        "/skills/pdf/references/forms.md",
+    ] {
+        let input = json!({ "name": "pdf", "path": path });
+        let outcome = toolbox.call("load_skill", &input, None).await;
+        assert_eq!(text(&outcome), "About forms.\n", "{path}");
+        let input = json!({ "skill_name": "pdf", "file_path": path });
+        let outcome = toolbox.call("read_skill_resource", &input, None).await;
+        assert_eq!(text(&outcome), "About forms.\n", "{path}");
+    }
+    assert!(toolbox.loaded().is_empty());
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_text_comes_with_its_type() {
+    let toolbox = reading(&[pdf()], Options::default());
+    let input = json!({ "name": "pdf", "path": "logo.png" });
+    let outcome = toolbox.call("load_skill", &input, None).await;
+    let [Part::Binary { mime, data }] = outcome.shown.as_slice() else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!((mime.as_str(), data.len()), ("image/png", 10));
+    insta::assert_json_snapshot!(native(&outcome)["content"], @r#"
+    {
+      "type": "text_editor_code_execution_view_result",
+      "file_type": "image",
+      "content": "iVBORw0KGgoAAA==",
+      "start_line": null,
+      "num_lines": null,
+      "total_lines": null
+    }
+    "#);
+}
+
+#[tokio::test]
+async fn a_long_text_is_cut_and_the_cut_is_named() {
+    let options = Options {
+        caps: Caps {
+            text: 10,
+            binary: 4,
+            ..Caps::default()
+        },
+        ..Options::default()
+    };
+    let toolbox = reading(&[pdf()], options);
+    let read = async |path: &str| {
+        let input = json!({ "name": "pdf", "path": path });
+        toolbox.call("load_skill", &input, None).await
+    };
+    let cut = read("references/forms.md").await;
+    insta::assert_snapshot!(text(&cut), @"
+    About form
+    [references/forms.md is cut here: 10 of 13 bytes shown]
+    ");
+    let large = read("logo.png").await;
+    assert!(large.is_error);
+    insta::assert_snapshot!(text(&large), @"Error: `logo.png` is not text (image/png, 10 bytes) and too large to be shown; 4 bytes is the most. Read it with code");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_with_what_is() {
+    let toolbox = reading(&[pdf(), SkillFixture::new("docx")], Options::default());
+    let mut told = Vec::new();
+    for input in [
+        json!({ "name": "xlsx" }),
+        json!({ "name": 7 }),
+        json!({}),
+        json!({ "name": "pdf", "path": "forms.md" }),
+        json!({ "name": "pdf", "path": "references" }),
+        json!({ "name": "pdf", "path": "../docx/SKILL.md" }),
+        json!({ "name": "pdf", "path": ["a"] }),
+    ] {
+        let outcome = toolbox.call("load_skill", &input, None).await;
+        assert!(outcome.is_error, "{input}");
+        told.push(text(&outcome).to_owned());
+    }
+    told.push(text(&toolbox.call("laod_skill", &json!({}), None).await).to_owned());
+    insta::assert_snapshot!(told.join("\n"), @"
+    Error: there is no skill `xlsx`. There are: `pdf`, `docx`
+    Error: argument `name` must be a string
+    Error: argument `name` is missing
+    Error: `forms.md` does not exist in the skill `pdf`. Files: `SKILL.md`, `logo.png`, `references/forms.md`
+    Error: `references` is a folder in the skill `pdf`. Files: `references/forms.md`
+    Error: `../docx/SKILL.md` does not exist in the skill `pdf`. Files: `SKILL.md`, `logo.png`, `references/forms.md`
+    Error: argument `path` must be a string
+    Error: there is no tool `laod_skill`. There are: `load_skill`
+    ");
+}
+
+#[tokio::test]
+async fn a_skill_only_people_may_start_is_not_offered_and_cannot_be_loaded() {
+    let private = SkillFixture::new("deploy").field("disable-model-invocation", "true");
+    let toolbox = reading(&[private, SkillFixture::new("pdf")], Options::default());
+    let spec = &toolbox.tools()[0];
+    assert_eq!(
+        spec.input_schema["properties"]["name"]["enum"],
+        json!(["pdf"])
+    );
+    assert!(!spec.description.contains("deploy"), "{}", spec.description);
+    let outcome = toolbox
+        .call("load_skill", &json!({ "name": "deploy" }), None)
+        .await;
+    assert_eq!(
+        text(&outcome),
+        "Error: the skill `deploy` can only be started by a person"
+    );
+}
+
+#[tokio::test]
+async fn without_a_sandbox_a_skill_says_what_of_it_is_missing() {
+    let fixture = SkillFixture::new("gif")
+        .field("tools", "{make: {description: Make., script: make.py}}")
+        .file("make.py", "print(1)");
+    let toolbox = reading(&[fixture], Options::default());
+    let outcome = toolbox
+        .call("load_skill", &json!({ "name": "gif" }), None)
+        .await;
+    assert!(!outcome.is_error);
+    assert!(
+        text(&outcome).contains("there is no sandbox"),
+        "{}",
+        text(&outcome)
+    );
+    assert_eq!(names(&toolbox), ["load_skill"]);
+}

@@ -1,0 +1,119 @@
+//! Skills from fixtures, toolboxes over them, and a real sandbox to run in.
+
+use prowess_sandbox::{Policy, Sandbox, Settings};
+use prowess_skill::{Bundle, Limits, Options as Loading, Skill};
+use prowess_testkit::SkillFixture;
+use prowess_toolbox::{Member, Native, Options, Outcome, Part, Toolbox, Workspace};
+use serde_json::Value;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+pub(crate) const OWNER: &str = "someone";
+
+/// A skill of a fixture's files.
+pub(crate) fn skill(fixture: &SkillFixture) -> Skill {
+    let bundle = Bundle::from_files(fixture.files(), &Limits::default()).unwrap();
+    let options = Loading {
+        fallback_name: Some(fixture.name()),
+        ..Loading::default()
+    };
+    let loaded = Skill::load(bundle, &options);
+    loaded
+        .skill
+        .unwrap_or_else(|| panic!("{:?}", loaded.diagnostics))
+}
+
+pub(crate) fn members(fixtures: &[SkillFixture]) -> Vec<Member> {
+    fixtures
+        .iter()
+        .map(|fixture| skill(fixture).into())
+        .collect()
+}
+
+/// A toolbox without a sandbox.
+pub(crate) fn reading(fixtures: &[SkillFixture], options: Options) -> Toolbox {
+    Toolbox::new(members(fixtures), None, options).unwrap()
+}
+
+/// A toolbox with a sandbox of its own, which goes with it.
+pub(crate) struct Running {
+    pub(crate) toolbox: Toolbox,
+    pub(crate) workspace: Workspace,
+    pub(crate) sandbox: Sandbox,
+    _folder: TempDir,
+}
+
+impl Running {
+    pub(crate) async fn new(fixtures: &[SkillFixture]) -> Self {
+        let options = Options {
+            code: true,
+            ..Options::default()
+        };
+        Self::with(fixtures, options, Policy::default()).await
+    }
+
+    pub(crate) async fn with(fixtures: &[SkillFixture], options: Options, policy: Policy) -> Self {
+        let (sandbox, folder) = sandbox().await;
+        let members = members(fixtures);
+        let skills = members.iter().map(|m| Arc::clone(&m.skill)).collect();
+        let workspace = Workspace::fresh(sandbox.clone(), OWNER, skills, policy);
+        let toolbox = Toolbox::new(members, Some(workspace.clone()), options).unwrap();
+        Self {
+            toolbox,
+            workspace,
+            sandbox,
+            _folder: folder,
+        }
+    }
+
+    pub(crate) async fn call(&self, name: &str, input: Value) -> Outcome {
+        self.toolbox.call(name, &input, None).await
+    }
+
+    pub(crate) async fn bash(&self, command: &str) -> Outcome {
+        let input = serde_json::json!({ "command": command });
+        self.call("bash_code_execution", input).await
+    }
+
+    pub(crate) async fn load(&self, name: &str) -> Outcome {
+        let outcome = self
+            .call("load_skill", serde_json::json!({ "name": name }))
+            .await;
+        assert!(!outcome.is_error, "{}", text(&outcome));
+        outcome
+    }
+}
+
+pub(crate) async fn sandbox() -> (Sandbox, TempDir) {
+    let folder = TempDir::new().unwrap();
+    let mut settings = Settings::new(folder.path());
+    settings.launcher = env!("CARGO_BIN_EXE_prowess-toolbox-helper").into();
+    settings.allow_reduced = true;
+    settings.warm = 0;
+    (Sandbox::open(settings).await.unwrap(), folder)
+}
+
+/// The only part of an outcome, which is text.
+pub(crate) fn text(outcome: &Outcome) -> &str {
+    match outcome.shown.as_slice() {
+        [Part::Text(text)] => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What a native client sees of a call.
+pub(crate) fn native(outcome: &Outcome) -> Value {
+    let content = match &outcome.native {
+        Native::Bash { result, .. } => result.content(&[]),
+        Native::Editor { result, .. } => result.clone(),
+    };
+    serde_json::json!({
+        "name": outcome.native.tool(),
+        "input": outcome.native.input(),
+        "content": content,
+    })
+}
+
+pub(crate) fn names(toolbox: &Toolbox) -> Vec<String> {
+    toolbox.tools().into_iter().map(|tool| tool.name).collect()
+}
