@@ -62,7 +62,8 @@ impl Naming {
     pub(crate) fn peek(client: Client, raw: &RawObject<'_>) -> Result<Option<Self>, RunError> {
         let parsed = |key| serde_json::from_str::<Value>(raw.get(key).unwrap_or("null")).ok();
         let mut naming = Naming::default();
-        if client != Client::Responses && raw.peek().container {
+        let container = raw.get("container").is_some_and(|value| value != "null");
+        if client != Client::Responses && container {
             naming.read_container(parsed("container").as_ref())?;
         }
         let mark = match client {

@@ -140,11 +140,11 @@ impl Unroller<'_> {
 
     /// Remembers what a call means for what comes.
     fn note(&mut self, call: Call, is_last: bool) {
-        if call.name == self.names.load && call.input.get("path").is_none() {
-            let name = call.input.get("name").and_then(Value::as_str);
-            self.done.loaded.extend(name.map(str::to_owned));
-        }
         if self.answered.contains(&call.id) {
+            if call.name == self.names.load && call.input.get("path").is_none() {
+                let name = call.input.get("name").and_then(Value::as_str);
+                self.done.loaded.extend(name.map(str::to_owned));
+            }
             return;
         }
         if is_last {

@@ -291,3 +291,44 @@ async fn a_skill_is_written_once_and_shared() {
         assert_eq!(refused.unwrap_err().code(), "bad-name", "{path}");
     }
 }
+
+#[tokio::test]
+async fn a_session_shows_skills_that_were_added_later() {
+    let one = Sandboxed::open(|_| {}).await;
+    let (sandbox, id) = (&one.sandbox, &one.session);
+    let skill = |digest: &str, text: &str| SkillFiles {
+        name: "pdf".into(),
+        digest: digest.into(),
+        files: vec![SkillFile {
+            path: "SKILL.md".into(),
+            bytes: text.into(),
+            executable: false,
+        }],
+    };
+    for (digest, text) in [("d1", "one"), ("d2", "two")] {
+        let skills = vec![skill(digest, text)];
+        sandbox.mount(OWNER, id, skills).await.unwrap();
+        let command = Command::Bash("cat /skills/pdf/SKILL.md".into());
+        let execution = Execution {
+            command,
+            ..Execution::default()
+        };
+        let report = sandbox.exec(OWNER, id, execution).await.unwrap();
+        assert_eq!(report.stdout.text, text, "{}", report.stderr.text);
+    }
+    let refused = sandbox.mount("thief", id, vec![skill("d1", "one")]).await;
+    assert_eq!(refused.unwrap_err().code(), "no-session");
+}
+
+#[tokio::test]
+async fn a_session_says_until_when_it_lives() {
+    let one = Sandboxed::open(|settings| settings.session_idle = Duration::from_secs(100)).await;
+    let now = std::time::SystemTime::now();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let until = one.sandbox.expiry(OWNER, &one.session).await.unwrap();
+    assert!((now + 1..=now + 100).contains(&until), "{until} {now}");
+    for (owner, id) in [("thief", one.session.as_str()), (OWNER, "container_nope")] {
+        let refused = one.sandbox.expiry(owner, id).await.unwrap_err();
+        assert_eq!(refused.code(), "no-session");
+    }
+}

@@ -1,0 +1,361 @@
+//! Requests that name skills, against the real server with its real sandbox: code runs,
+//! files come back, sessions go on, and who leaves ends what was started.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod server;
+
+use std::path::Path;
+
+use prowess_testkit::SkillFixture;
+use reqwest::Client as Http;
+use reqwest::multipart::{Form, Part};
+use serde_json::{Value, json};
+use server::{MASTER, Server, prowess};
+use tempfile::TempDir;
+
+const SCRIPT: &str = r#"
+[[step]]
+when.user = "make"
+text = "Let me see."
+calls = [{ name = "load_skill", input = { name = "report" } }]
+
+[[step]]
+when.tool_result = "Run `python3"
+text = "Now I run it."
+calls = [{ name = "bash_code_execution", input = { command = "python3 /skills/report/scripts/make.py" } }]
+
+[[step]]
+when.tool_result = "made it"
+text = "There it is."
+
+[[step]]
+when.user = "both"
+calls = [
+    { name = "bash_code_execution", input = { command = "echo one > a.txt; echo fine" } },
+    { name = "bash_code_execution", input = { command = "echo oops >&2; exit 3" } },
+]
+
+[[step]]
+when.tool_result = "oops"
+text = "One of them failed."
+
+[[step]]
+when.user = "note"
+calls = [{ name = "bash_code_execution", input = { command = "echo remembered > note.txt; echo noted" } }]
+
+[[step]]
+when.tool_result = "noted"
+text = "Noted."
+
+[[step]]
+when.user = "recall"
+calls = [{ name = "bash_code_execution", input = { command = "cat note.txt" } }]
+
+[[step]]
+when.tool_result = "remembered"
+text = "I recall."
+
+[[step]]
+when.user = "read"
+calls = [{ name = "bash_code_execution", input = { command = "cat data.csv" } }]
+
+[[step]]
+when.tool_result = "a,b"
+text = "It says a,b."
+
+[[step]]
+when.user = "wait"
+calls = [{ name = "bash_code_execution", input = { command = "sleep 98765" } }]
+
+[[step]]
+text = "No step fits: {{user}} {{tool_result}}"
+"#;
+
+/// A server with a scripted model and a stored skill.
+struct Stage {
+    server: Server,
+    http: Http,
+    skill: String,
+    _config: TempDir,
+}
+
+impl Stage {
+    async fn open() -> Stage {
+        let config = tempfile::tempdir().unwrap();
+        std::fs::write(config.path().join("script.toml"), SCRIPT).unwrap();
+        let path = config.path().join("prowess.toml");
+        let text = "[providers.stage]\nkind = \"scripted\"\nscript = \"script.toml\"\n";
+        std::fs::write(&path, text).unwrap();
+        let server = Server::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
+        let http = Http::new();
+        let skill = upload_skill(&http, server.url()).await;
+        Stage {
+            server,
+            http,
+            skill,
+            _config: config,
+        }
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> reqwest::Response {
+        let url = format!("{}{path}", self.server.url());
+        let request = self.http.post(url).bearer_auth(MASTER);
+        let request = match path {
+            "/v1/messages" => request.header("anthropic-version", "2023-06-01"),
+            _ => request,
+        };
+        request.body(body.to_string()).send().await.unwrap()
+    }
+
+    async fn ask(&self, path: &str, body: &Value) -> String {
+        let answer = self.post(path, body).await;
+        let (status, text) = (answer.status(), answer.text().await.unwrap());
+        assert!(status.is_success(), "{status} {text}");
+        text
+    }
+
+    async fn messages(&self, body: Value) -> Value {
+        serde_json::from_str(&self.ask("/v1/messages", &body).await).unwrap()
+    }
+
+    async fn content(&self, file: &str) -> String {
+        let url = format!("{}/v1/files/{file}/content", self.server.url());
+        let answer = self.http.get(url).bearer_auth(MASTER).send().await.unwrap();
+        answer.text().await.unwrap()
+    }
+
+    async fn upload_file(&self, name: &str, text: &str) -> String {
+        let part = Part::bytes(text.as_bytes().to_vec()).file_name(name.to_owned());
+        let form = Form::new().text("purpose", "user_data").part("file", part);
+        let url = format!("{}/v1/files", self.server.url());
+        let request = self.http.post(url).bearer_auth(MASTER).multipart(form);
+        let made: Value = json_of(request.send().await.unwrap()).await;
+        made["id"].as_str().unwrap().to_owned()
+    }
+}
+
+async fn json_of(answer: reqwest::Response) -> Value {
+    let text = answer.text().await.unwrap();
+    serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}"))
+}
+
+async fn upload_skill(http: &Http, url: &str) -> String {
+    let make = "open('/mnt/data/report.txt', 'w').write('all is well')\nprint('made it')\n";
+    let files = SkillFixture::new("report")
+        .body("Run `python3 /skills/report/scripts/make.py`.\n")
+        .script("scripts/make.py", make)
+        .files();
+    let form = files.into_iter().fold(Form::new(), |form, file| {
+        let part = Part::bytes(file.1.to_vec()).file_name(format!("report/{}", file.0));
+        form.part("files[]", part)
+    });
+    let request = http.post(format!("{url}/v1/skills")).bearer_auth(MASTER);
+    let made = json_of(request.multipart(form).send().await.unwrap()).await;
+    made["id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{made}"))
+        .to_owned()
+}
+
+fn on_stage<T>(work: impl AsyncFnOnce(Stage) -> T) -> T {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async { work(Stage::open().await).await })
+}
+
+fn messages(skill: &str, said: &str, stream: bool) -> Value {
+    json!({
+        "model": "stage/m", "max_tokens": 100, "stream": stream,
+        "container": {"skills": [{"type": "custom", "skill_id": skill}]},
+        "tools": [{"type": "code_execution_20260521", "name": "code_execution"}],
+        "messages": [{"role": "user", "content": said}],
+    })
+}
+
+fn chat(skill: &str, said: &str, stream: bool) -> Value {
+    json!({
+        "model": "stage/m", "stream": stream,
+        "container": {"skills": [{"type": "custom", "skill_id": skill}]},
+        "messages": [{"role": "user", "content": said}],
+    })
+}
+
+fn responses(skill: &str, said: &str, stream: bool) -> Value {
+    let skills = json!([{"type": "skill_reference", "skill_id": skill}]);
+    let environment = json!({"type": "container_auto", "skills": skills});
+    json!({
+        "model": "stage/m", "stream": stream, "input": said,
+        "tools": [{"type": "shell", "environment": environment}],
+    })
+}
+
+/// The id of the first file that an answer names.
+fn file_of(answer: &str) -> &str {
+    let at = answer.find("\"file_").unwrap_or_else(|| panic!("{answer}"));
+    let at = answer[at..].find("file_1").map_or(at + 1, |more| at + more);
+    answer[at..].split('"').next().unwrap()
+}
+
+#[test]
+fn a_skill_is_loaded_its_script_run_and_its_file_fetched_in_every_dialect() {
+    on_stage(async |stage| {
+        type Asked = fn(&str, &str, bool) -> Value;
+        let dialects: [(&str, Asked); 3] = [
+            ("/v1/messages", messages),
+            ("/v1/chat/completions", chat),
+            ("/v1/responses", responses),
+        ];
+        for (path, asked) in dialects {
+            for stream in [false, true] {
+                let answer = stage
+                    .ask(path, &asked(&stage.skill, "make it", stream))
+                    .await;
+                for told in ["Let me see.", "Now I run it.", "There it is.", "report.txt"] {
+                    assert!(answer.contains(told), "{path} {stream}: {told}: {answer}");
+                }
+                let content = stage.content(file_of(&answer)).await;
+                assert_eq!(content, "all is well", "{path} {stream}");
+                assert_eq!(
+                    answer.contains("container_file_citation"),
+                    path == "/v1/responses"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn calls_of_one_turn_are_all_answered_and_one_that_fails_breaks_nothing() {
+    on_stage(async |stage| {
+        let answer = stage.messages(messages(&stage.skill, "both", false)).await;
+        let content = answer["content"].as_array().unwrap();
+        let kinds: Vec<_> = content
+            .iter()
+            .map(|b| b["type"].as_str().unwrap())
+            .collect();
+        let result = "bash_code_execution_tool_result";
+        assert_eq!(
+            kinds,
+            ["server_tool_use", "server_tool_use", result, result, "text"]
+        );
+        assert_eq!(content[2]["tool_use_id"], content[0]["id"]);
+        assert_eq!(content[2]["content"]["stdout"], "fine\n");
+        let failed = &content[3]["content"];
+        assert_eq!(
+            (&failed["return_code"], &failed["stderr"]),
+            (&json!(3), &json!("oops\n"))
+        );
+        assert_eq!(content[4]["text"], "One of them failed.");
+    });
+}
+
+#[test]
+fn a_session_goes_on_under_its_id_in_any_dialect() {
+    on_stage(async |stage| {
+        let first = stage
+            .messages(messages(&stage.skill, "note this", false))
+            .await;
+        let id = first["container"]["id"].as_str().unwrap();
+        let pinned = &first["container"]["skills"][0]["version"];
+        assert!(pinned.as_str().unwrap().len() == 16, "{pinned}");
+
+        let mut again = messages(&stage.skill, "recall it", false);
+        again["container"] = id.into();
+        let second = stage.messages(again).await;
+        assert!(second.to_string().contains("I recall."), "{second}");
+        assert_eq!(second["container"]["id"], id);
+        assert_eq!(&second["container"]["skills"][0]["version"], pinned);
+
+        let openai = id.replace("container_", "cntr_");
+        let environment = json!({"type": "container_reference", "container_id": openai});
+        let tools = json!([{"type": "shell", "environment": environment}]);
+        let asked = json!({"model": "stage/m", "input": "recall it", "tools": tools});
+        let third = stage.ask("/v1/responses", &asked).await;
+        assert!(
+            third.contains("I recall.") && third.contains(&openai),
+            "{third}"
+        );
+
+        let asked = json!({"model": "stage/m", "max_tokens": 9, "container": "container_gone",
+            "messages": [{"role": "user", "content": "recall it"}]});
+        let gone = stage.post("/v1/messages", &asked).await;
+        assert_eq!(gone.status(), 404);
+        let why = gone.text().await.unwrap();
+        assert!(
+            why.contains("container-not-found") && why.contains("leave its id out"),
+            "{why}"
+        );
+    });
+}
+
+#[test]
+fn a_file_of_the_clients_lies_where_code_finds_it() {
+    on_stage(async |stage| {
+        let file = stage.upload_file("data.csv", "a,b\n1,2\n").await;
+        let mut asked = messages(&stage.skill, "read it", false);
+        asked["messages"][0]["content"] = json!([
+            {"type": "text", "text": "read it"},
+            {"type": "container_upload", "file_id": file},
+        ]);
+        let answer = stage.messages(asked).await;
+        assert!(answer.to_string().contains("It says a,b."), "{answer}");
+        let mut asked = responses(&stage.skill, "read it", false);
+        asked["tools"][0]["environment"]["file_ids"] = json!([file]);
+        let answer = stage.ask("/v1/responses", &asked).await;
+        assert!(answer.contains("It says a,b."), "{answer}");
+    });
+}
+
+#[test]
+fn a_client_that_leaves_ends_the_command() {
+    on_stage(async |stage| {
+        let asked = messages(&stage.skill, "wait", true);
+        let mut answer = stage.post("/v1/messages", &asked).await;
+        let mut heard = String::new();
+        while !heard.contains("sleep 98765") {
+            let chunk = answer.chunk().await.unwrap().unwrap();
+            heard.push_str(&String::from_utf8_lossy(&chunk));
+        }
+        while !is_running("98765") {
+            tokio::task::yield_now().await;
+        }
+        drop(answer);
+        while is_running("98765") {
+            tokio::task::yield_now().await;
+        }
+        let list = loop {
+            let mut command = prowess(stage.server.folder());
+            let output = command.args(["runs", "--json"]).output().unwrap();
+            let list: Value = serde_json::from_slice(&output.stdout).unwrap();
+            if list[0].is_object() {
+                break list;
+            }
+        };
+        assert_eq!(list[0]["status"], "cancelled", "{list}");
+        let id = list[0]["id"].as_str().unwrap();
+        let shown = prowess(stage.server.folder())
+            .args(["runs", id])
+            .output()
+            .unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert!(
+            shown.contains("tool started  bash_code_execution"),
+            "{shown}"
+        );
+    });
+}
+
+/// Whether a process of this machine was started with this argument.
+fn is_running(argument: &str) -> bool {
+    let processes = std::fs::read_dir(Path::new("/proc")).unwrap().flatten();
+    let mut lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| {
+        let mut words = line.split(|byte| *byte == 0);
+        words.any(|word| word == argument.as_bytes())
+    })
+}
