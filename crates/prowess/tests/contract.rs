@@ -9,7 +9,7 @@ mod server;
 use std::fs;
 use std::process::Command;
 
-use installed::{installed, python, succeeded};
+use installed::{installed, python, scripts, succeeded};
 use prowess_testkit::SkillFixture;
 use server::{MASTER, Server, prowess};
 

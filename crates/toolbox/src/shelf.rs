@@ -1,4 +1,4 @@
-//! Skills of folders and archives, seen again when they change.
+//! Skills of folders, archives and URLs, seen again when they change.
 //!
 //! A shelf looks at its sources when asked and reads only what is new: a skill whose
 //! files have the sizes and times they had is not read again. Nothing watches in the
@@ -6,7 +6,7 @@
 
 use crate::spec::Member;
 use prowess_skill::{Diagnostic, Limits, Profile, Skill};
-use prowess_source::{Bounds, Labelled, Origin, Shadowed, SourceError, open};
+use prowess_source::{Bounds, Labelled, Opened, Origin, Shadowed, SourceError, open};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
@@ -88,9 +88,18 @@ impl Shelf {
         }
     }
 
-    /// Looks at the sources and reads what is new. This waits for the disk.
+    /// Looks at the sources and reads what is new. This waits for the disk, and knows
+    /// paths only: for URLs see [`Shelf::take`].
     pub fn refresh(&mut self) -> Refreshed {
-        let mut found = self.find();
+        let sources = self.sources.iter();
+        let opened = sources.map(|source| open(&source.path, &self.bounds));
+        let opened = opened.collect();
+        self.take(opened)
+    }
+
+    /// The same for sources that somebody else has opened, in their order.
+    pub fn take(&mut self, opened: Vec<Opened>) -> Refreshed {
+        let mut found = self.find(opened);
         let look = |origin: Origin| {
             let known = self.look(&origin);
             (origin, known)
@@ -116,12 +125,12 @@ impl Shelf {
         }
     }
 
-    /// Searches the sources for skills, without reading any.
-    fn find(&self) -> Found {
+    /// What the sources gave, taken together.
+    fn find(&self, opened: Vec<Opened>) -> Found {
         let mut all = Found::default();
-        for source in &self.sources {
+        for (source, opened) in self.sources.iter().zip(opened) {
             let unreadable = |error| Problem::unreadable(&source.path, error);
-            match open(&source.path, &self.bounds) {
+            match opened {
                 Ok((origins, discovery)) => {
                     all.cut_short |= discovery.cut_short;
                     let problems = discovery.unreadable.iter();
@@ -136,7 +145,7 @@ impl Shelf {
 
     /// What is at a place: as it was read before, unless it has changed since.
     fn look(&self, origin: &Origin) -> Known {
-        let fingerprint = fingerprint(origin.path());
+        let fingerprint = fingerprint(origin);
         if let Some(known) = self.known.get(origin.path())
             && known.fingerprint == fingerprint
         {
@@ -208,11 +217,16 @@ impl Problem {
     }
 }
 
-/// Names, sizes and times of all that is at a place. What cannot be seen counts as
-/// nothing: reading it says why.
-fn fingerprint(path: &Path) -> u64 {
+/// Names, sizes and times of all that is at a place, or the digest of what came from a
+/// URL. What cannot be seen counts as nothing: reading it says why.
+fn fingerprint(origin: &Origin) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut left = MOST_FILES;
+    if let Origin::Url(remote) = origin {
+        remote.digest.hex().hash(&mut hasher);
+        return hasher.finish();
+    }
+    let path = origin.path();
     if let Ok(meta) = fs::metadata(path) {
         add(path, &meta, &mut hasher, &mut left, 0);
     }

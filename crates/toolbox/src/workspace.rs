@@ -7,7 +7,6 @@
 
 use crate::error::ToolboxError;
 use crate::folder::folder_of;
-use prowess_sandbox::packages::from_script;
 use prowess_sandbox::{
     Error as SandboxError, Execution, FileInfo, Layer, NewSession, Policy, Report, Requirements,
     Sandbox, SkillFile, SkillFiles,
@@ -210,10 +209,11 @@ impl Workspace {
         if open.as_ref().is_some_and(|open| open.shows == shows) {
             return Ok(());
         }
+        let skills: Vec<_> = wanted.iter().map(|skill| skill_files(skill)).collect();
         let new = NewSession {
             policy: self.inner.policy.clone(),
-            layer: self.layer(&wanted).await,
-            skills: wanted.iter().map(|skill| skill_files(skill)).collect(),
+            layer: self.layer(&skills).await,
+            skills,
         };
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
         let session = sandbox.create(owner, new).await?;
@@ -249,13 +249,10 @@ impl Workspace {
 
     /// The packages that the skills ask for. Without them code may still run, so what
     /// stands in the way is told with the first result instead of ending everything.
-    async fn layer(&self, skills: &[Arc<Skill>]) -> Option<Layer> {
-        let lines: Vec<String> = skills.iter().flat_map(|skill| packages(skill)).collect();
-        if lines.is_empty() {
-            return None;
-        }
-        let built = match Requirements::parse(&lines.join("\n")) {
-            Ok(requirements) => self.inner.sandbox.layer(&requirements).await,
+    async fn layer(&self, skills: &[SkillFiles]) -> Option<Layer> {
+        let built = match Requirements::of_skills(skills) {
+            Ok(None) => return None,
+            Ok(Some(requirements)) => self.inner.sandbox.layer(&requirements).await,
             Err(error) => Err(error),
         };
         built
@@ -265,25 +262,6 @@ impl Workspace {
             })
             .ok()
     }
-}
-
-/// The lines of a skill's `requirements.txt`, and what its scripts ask for in their
-/// own heads.
-fn packages(skill: &Skill) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (path, file) in skill.bundle.files() {
-        let Ok(text) = std::str::from_utf8(&file.data) else {
-            continue;
-        };
-        if ["requirements.txt", "scripts/requirements.txt"].contains(&path.as_str()) {
-            lines.extend(text.lines().map(str::to_owned));
-        } else if path.as_str().ends_with(".py") {
-            lines.extend(from_script(text).unwrap_or_default());
-        }
-    }
-    let says_something = |line: &String| !line.trim().is_empty() && !line.starts_with('#');
-    lines.retain(says_something);
-    lines
 }
 
 fn digests(skills: &[Arc<Skill>]) -> Vec<String> {

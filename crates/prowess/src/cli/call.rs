@@ -8,6 +8,7 @@ use anyhow::Context;
 use prowess_toolbox::{Form, Native, Options, Outcome, Part, Refreshed, Toolbox, Workspace};
 use serde_json::{Value, json};
 
+use super::fetch::Fetch;
 use super::output;
 use super::sandbox::block_on;
 use super::toolbox::{self, Where};
@@ -40,6 +41,8 @@ pub(crate) struct Args {
     timeout: Option<u64>,
     #[command(flatten)]
     place: Where,
+    #[command(flatten)]
+    fetch: Fetch,
     /// Print everything that came of it as JSON
     #[arg(long)]
     json: bool,
@@ -47,19 +50,19 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let input = arguments(&args.args)?;
-    block_on(call(args, &input))?
-}
-
-async fn call(args: &Args, input: &Value) -> anyhow::Result<Exit> {
-    let refreshed = toolbox::read(std::slice::from_ref(&args.source));
+    let refreshed = toolbox::read(std::slice::from_ref(&args.source), &args.fetch)?;
     if refreshed.members.is_empty() {
         return Ok(toolbox::exit(&refreshed).max(Exit::Problems));
     }
-    let workspace = match !reads(&args.tool) || toolbox::have_tools(&refreshed) {
-        true => workspace(args, &refreshed).await?,
+    block_on(call(args, &refreshed, &input))?
+}
+
+async fn call(args: &Args, refreshed: &Refreshed, input: &Value) -> anyhow::Result<Exit> {
+    let workspace = match !reads(&args.tool) || toolbox::have_tools(refreshed) {
+        true => workspace(args, refreshed).await?,
         false => None,
     };
-    let toolbox = toolbox::of(&refreshed, workspace.clone(), options(args))?;
+    let toolbox = toolbox::of(refreshed, workspace.clone(), options(args))?;
     if let Some(skill) = toolbox.skill_of(&args.tool) {
         for problem in toolbox.resume(&[skill]).await {
             output::error(&problem);

@@ -82,6 +82,7 @@ async fn run_server(mut config: Config) -> anyhow::Result<()> {
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
     announce(&config, &listener)?;
     // Looking at the host takes longer than starting: requests that run code wait for it.
+    config.server.settings.runs.policy.limits = config.sandbox.limits.clone();
     config.server.settings.sandbox = match config.sandbox.settings(config.sandbox.backend) {
         Some(settings) => Door::opening(Sandbox::open(settings)),
         None => Door::off("the configuration says sandbox.backend = \"off\""),

@@ -8,6 +8,7 @@ use prowess_skill::Limits;
 use prowess_source::{Bounds, Labelled};
 use prowess_toolbox::{Options, Refreshed, Shelf, Toolbox, Workspace};
 
+use super::fetch::Fetch;
 use super::{Exit, output, sandbox, shown};
 
 /// The owner of sessions made on the command line.
@@ -19,37 +20,40 @@ const FEW: usize = 20;
 /// Where code runs.
 #[derive(Debug, clap::Args)]
 pub(super) struct Where {
+    #[command(flatten)]
+    place: sandbox::Where,
     /// Run even where this host lacks a layer of the sandbox
     #[arg(long)]
-    pub(super) reduced: bool,
-    /// Where everything is kept
-    #[arg(long, value_name = "DIR")]
-    pub(super) data_dir: Option<PathBuf>,
+    reduced: bool,
 }
 
 impl Where {
     /// A session that is made when something runs. It shows all skills if they are few,
     /// else those that are needed.
     pub(super) async fn workspace(&self, refreshed: &Refreshed) -> anyhow::Result<Workspace> {
-        let mut settings = sandbox::settings(self.data_dir.as_deref())?;
-        settings.allow_reduced = self.reduced;
+        let (mut settings, limits) = self.place.settings()?;
+        settings.allow_reduced |= self.reduced;
         let sandbox = Sandbox::open(settings).await?;
         let few = refreshed.members.len() <= FEW;
         let skills = refreshed.members.iter().filter(|_| few);
         let skills = skills.map(|member| Arc::clone(&member.skill)).collect();
-        let policy = Policy::default();
+        let policy = Policy {
+            limits,
+            ..Policy::default()
+        };
         Ok(Workspace::fresh(sandbox, OWNER, skills, policy))
     }
 }
 
 /// Reads all skills of some sources, and tells what is wrong with any.
-pub(super) fn read(sources: &[PathBuf]) -> Refreshed {
+pub(super) fn read(sources: &[PathBuf], fetch: &Fetch) -> anyhow::Result<Refreshed> {
+    let opened = fetch.open(sources)?;
     let labelled = |path: &PathBuf| Labelled {
         path: path.clone(),
         label: None,
     };
     let sources = sources.iter().map(labelled).collect();
-    let refreshed = Shelf::new(sources, Bounds::default(), Limits::default()).refresh();
+    let refreshed = Shelf::new(sources, Bounds::default(), Limits::default()).take(opened);
     for problem in &refreshed.problems {
         output::error(&problem.message);
     }
@@ -63,7 +67,7 @@ pub(super) fn read(sources: &[PathBuf]) -> Refreshed {
     if refreshed.cut_short {
         output::remark("the search ended early: there are too many folders");
     }
-    refreshed
+    Ok(refreshed)
 }
 
 /// How reading them ended.

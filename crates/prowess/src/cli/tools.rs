@@ -6,6 +6,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use prowess_toolbox::{Form, Options, Refreshed, ToolSpec};
 use serde_json::Value;
 
+use super::fetch::Fetch;
 use super::output::{self, count};
 use super::sandbox::block_on;
 use super::toolbox::{self, Where};
@@ -17,7 +18,7 @@ use super::{Exit, skill};
 /// skills are loaded.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Folders of skills, or archives
+    /// Folders of skills, archives or URLs
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
     /// One tool to load all skills by, or one for each
@@ -34,13 +35,15 @@ pub(crate) struct Args {
     litellm: bool,
     #[command(flatten)]
     place: Where,
+    #[command(flatten)]
+    fetch: Fetch,
     /// Print JSON: name, description and input schema, as models are given them
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let refreshed = toolbox::read(&args.sources);
+    let refreshed = toolbox::read(&args.sources, &args.fetch)?;
     let tools = block_on(tools(args, &refreshed))??;
     if args.json {
         output::json(&tools)?;
