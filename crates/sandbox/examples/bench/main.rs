@@ -6,7 +6,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    clippy::panic,
     clippy::indexing_slicing,
     reason = "a measurement stops at the first surprise and prints what it saw"
 )]
