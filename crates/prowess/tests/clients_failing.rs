@@ -17,9 +17,12 @@ use stage::{Stage, failing, mocks};
 /// Where the words of the system begin, which depend on how fast a connection ends.
 const SYSTEMS_WORDS: [&str; 2] = [" in the middle of an answer: ", " cannot be reached: "];
 
+/// A client's program, ready to be started.
+type Program = fn() -> Command;
+
 /// Each client says hello to upstreams that fail at once, and asks others for a stream
 /// that breaks off; what it was told is kept as a snapshot.
-fn are_told<const N: usize>(clients: [(&str, fn() -> Command); N]) {
+fn are_told(clients: [(&str, Program); 2]) {
     let mut stage = Stage::start();
     for (name, client) in clients {
         let told = told(&stage, client(), &failing(), "hello");

@@ -86,7 +86,7 @@ fn the_llm_command_line_talks_with_models_of_others() {
         for upstream in NOT_OPENAI {
             models.push_str(&format!(
                 "- model_id: {api}-{upstream}\n  model_name: {}\n  api_base: {url}/v1\n  \
-                 supports_tools: true\n  responses: {responses}\n",
+                 api_key_name: prowess\n  supports_tools: true\n  responses: {responses}\n",
                 model(upstream)
             ));
         }
