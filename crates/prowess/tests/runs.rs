@@ -194,11 +194,11 @@ fn responses(skill: &str, said: &str, stream: bool) -> Value {
     })
 }
 
-/// The id of the first file that an answer names.
+/// The id of a file that an answer names.
 fn file_of(answer: &str) -> &str {
-    let at = answer.find("\"file_").unwrap_or_else(|| panic!("{answer}"));
-    let at = answer[at..].find("file_1").map_or(at + 1, |more| at + more);
-    answer[at..].split('"').next().unwrap()
+    let mut words = answer.split('"');
+    let id = words.find(|word| word.starts_with("file_") && word.len() == 29);
+    id.unwrap_or_else(|| panic!("{answer}"))
 }
 
 #[test]
