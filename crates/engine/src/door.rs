@@ -47,7 +47,10 @@ impl Door {
                 Ok(opened) => opened.map_err(|error| error.to_string()),
                 Err(error) => Err(error.to_string()),
             };
-            told.map_err(Arc::from)
+            told.map_err(|why| {
+                tracing::warn!(why, "there is no sandbox: code cannot be run");
+                Arc::from(why)
+            })
         };
         Door {
             off: false,
