@@ -41,7 +41,12 @@ impl Door {
     pub fn opening(
         opening: impl Future<Output = Result<Sandbox, SandboxError>> + Send + 'static,
     ) -> Self {
-        let told = async { opening.await.map_err(|error| Arc::from(error.to_string())) };
+        let told = async {
+            opening.await.map_err(|error| {
+                tracing::warn!(%error, "there is no sandbox: code cannot be run");
+                Arc::from(error.to_string())
+            })
+        };
         let opened = told.boxed().shared();
         // Whether or not anyone comes to the door.
         tokio::spawn(opened.clone());

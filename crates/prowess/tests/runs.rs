@@ -13,6 +13,7 @@ mod server;
 use std::path::Path;
 
 use prowess_testkit::SkillFixture;
+use prowess_testkit::upstream::{Answer as Told, Upstream};
 use reqwest::Client as Http;
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
@@ -86,11 +87,13 @@ struct Stage {
 }
 
 impl Stage {
-    async fn open() -> Stage {
+    /// With this configuration beside the model's.
+    async fn open(more: &str) -> Stage {
         let config = tempfile::tempdir().unwrap();
         std::fs::write(config.path().join("script.toml"), SCRIPT).unwrap();
         let path = config.path().join("prowess.toml");
-        let text = "[providers.stage]\nkind = \"scripted\"\nscript = \"script.toml\"\n";
+        let text =
+            format!("{more}\n[providers.stage]\nkind = \"scripted\"\nscript = \"script.toml\"\n");
         std::fs::write(&path, text).unwrap();
         let server = Server::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
         let http = Http::new();
@@ -164,8 +167,11 @@ async fn upload_skill(http: &Http, url: &str) -> String {
 }
 
 fn on_stage<T>(work: impl AsyncFnOnce(Stage) -> T) -> T {
-    let runtime = tokio::runtime::Runtime::new().unwrap();
-    runtime.block_on(async { work(Stage::open().await).await })
+    run(async { work(Stage::open("").await).await })
+}
+
+fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Runtime::new().unwrap().block_on(work)
 }
 
 fn messages(skill: &str, said: &str, stream: bool) -> Value {
@@ -194,11 +200,11 @@ fn responses(skill: &str, said: &str, stream: bool) -> Value {
     })
 }
 
-/// The id of the first file that an answer names.
+/// The id of a file that an answer names.
 fn file_of(answer: &str) -> &str {
-    let at = answer.find("\"file_").unwrap_or_else(|| panic!("{answer}"));
-    let at = answer[at..].find("file_1").map_or(at + 1, |more| at + more);
-    answer[at..].split('"').next().unwrap()
+    let mut words = answer.split('"');
+    let id = words.find(|word| word.starts_with("file_") && word.len() == 29);
+    id.unwrap_or_else(|| panic!("{answer}"))
 }
 
 #[test]
@@ -347,6 +353,91 @@ fn a_client_that_leaves_ends_the_command() {
             shown.contains("tool started  bash_code_execution"),
             "{shown}"
         );
+    });
+}
+
+#[test]
+fn in_litellm_mode_files_are_in_the_answer_and_its_tools_are_there() {
+    run(async {
+        let stage = Stage::open("[skills]\nlitellm = true\n").await;
+        let asked = chat(&stage.skill, "make it", false);
+        let answer = stage.ask("/v1/chat/completions", &asked).await;
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let file = &answer["_litellm_generated_files"][0];
+        assert_eq!(
+            (&file["name"], &file["size"]),
+            (&json!("report.txt"), &json!(11))
+        );
+        assert_eq!(file["content_base64"], "YWxsIGlzIHdlbGw=", "{answer}");
+        assert_eq!(file["mime_type"], "text/plain");
+    });
+}
+
+/// An answer of Anthropic's, from its own container.
+fn theirs(content: Value, stop: &str) -> Told {
+    let container = json!({"id": "container_theirs", "expires_at": "2030-01-01T00:00:00Z",
+        "skills": [{"type": "anthropic", "skill_id": "xlsx", "version": "20251013"}]});
+    let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m1",
+        "content": content, "stop_reason": stop, "stop_sequence": null, "container": container,
+        "usage": {"input_tokens": 3, "output_tokens": 2}});
+    Told::json(200, &body.to_string())
+}
+
+#[test]
+fn anthropics_own_skills_and_container_stay_its_own_beside_ours() {
+    run(async {
+        let upstream = Upstream::start().await;
+        let provider = format!(
+            "[providers.ant]\nkind = \"anthropic\"\nbase_url = \"{}\"\napi_key = \"k\"\n",
+            upstream.url()
+        );
+        let stage = Stage::open(&provider).await;
+        let command = json!({"command": "echo hi > x.txt; echo hi"});
+        let call =
+            json!([{"type": "tool_use", "id": "toolu_1", "name": "skill_bash", "input": command}]);
+        upstream.answer(theirs(call, "tool_use"));
+        for _ in 0..2 {
+            upstream.answer(theirs(
+                json!([{"type": "text", "text": "Done."}]),
+                "end_turn",
+            ));
+        }
+        let mut asked = messages(&stage.skill, "go", false);
+        asked["model"] = "ant/m1".into();
+        let native = json!({"type": "anthropic", "skill_id": "xlsx", "version": "latest"});
+        asked["container"]["skills"]
+            .as_array_mut()
+            .unwrap()
+            .push(native.clone());
+        let answer = stage.messages(asked.clone()).await;
+
+        let first: Value = serde_json::from_str(upstream.next_request().await.text()).unwrap();
+        let tools = first["tools"].as_array().unwrap().iter();
+        let tools: Vec<_> = tools.map(|tool| tool["name"].as_str().unwrap()).collect();
+        assert_eq!(
+            tools,
+            ["code_execution", "load_skill", "skill_bash", "skill_editor"]
+        );
+        assert_eq!(first["container"], json!({"skills": [native]}));
+        let second: Value = serde_json::from_str(upstream.next_request().await.text()).unwrap();
+        assert_eq!(
+            second["container"],
+            json!({"id": "container_theirs", "skills": [native]})
+        );
+
+        assert_eq!(
+            answer["content"][0]["name"], "bash_code_execution",
+            "{answer}"
+        );
+        let skills = answer["container"]["skills"].as_array().unwrap();
+        assert_eq!((skills.len(), &skills[1]["skill_id"]), (2, &json!("xlsx")));
+        let ours = answer["container"]["id"].as_str().unwrap();
+        assert_ne!(ours, "container_theirs");
+
+        asked["container"]["id"] = ours.into();
+        stage.messages(asked).await;
+        let third: Value = serde_json::from_str(upstream.next_request().await.text()).unwrap();
+        assert_eq!(third["container"]["id"], "container_theirs", "{third}");
     });
 }
 
