@@ -13,7 +13,7 @@ use crate::client::{As, Form, Server};
 struct Running {
     server: Server,
     stop: CancellationToken,
-    done: tokio::task::JoinHandle<()>,
+    done: tokio::task::JoinHandle<std::io::Result<()>>,
     address: std::net::SocketAddr,
 }
 
@@ -64,7 +64,7 @@ async fn an_upload_that_is_under_way_finishes() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    running.done.await.unwrap();
+    running.done.await.unwrap().unwrap();
     assert!(
         TcpStream::connect(running.address).await.is_err(),
         "no new connection is taken"
@@ -83,7 +83,7 @@ async fn a_request_that_never_ends_is_ended_after_the_grace() {
     let running = start(Duration::from_millis(50)).await;
     let (mut stream, _) = begin_upload(running.address).await;
     running.stop.cancel();
-    running.done.await.unwrap();
+    running.done.await.unwrap().unwrap();
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
     assert!(answer.is_empty(), "{}", String::from_utf8_lossy(&answer));
@@ -106,7 +106,7 @@ async fn an_idle_connection_does_not_hold_the_end_up() {
     stream.read_exact(&mut start).await.unwrap();
     assert_eq!(&start, b"HTTP/1.1 200");
     running.stop.cancel();
-    running.done.await.unwrap();
+    running.done.await.unwrap().unwrap();
 }
 
 #[tokio::test]
