@@ -11,7 +11,8 @@
 //! | module | owns |
 //! |---|---|
 //! | `app`, [`Settings`] | what all requests share |
-//! | [`serve`](fn@serve) | connections: timeouts, limits, an end that lets uploads finish |
+//! | [`serve`](fn@serve) | connections: how many, and an end that lets uploads finish |
+//! | `crew`, `door` | the threads that attend connections; what those speak, and their timeouts |
 //! | `context` | around every request: its id, its dialect, its log line, its metrics |
 //! | `dialect` | whose shapes a request speaks |
 //! | `error` | what went wrong, and one function per dialect that says so |

@@ -66,3 +66,16 @@ async fn leaving_before_the_answer_begins_closes_the_upstream() {
         gateway.upstream.client_left().await;
     }
 }
+
+#[tokio::test]
+async fn leaving_without_ever_reading_closes_an_upstream_that_pours() {
+    for (client, model, stream) in [
+        (Client::Messages, "ant/m1", MESSAGES_STREAM),
+        (Client::Chat, "oai/m1", CHAT_STREAM),
+    ] {
+        let gateway = Gateway::start().await;
+        gateway.upstream.answer(Told::sse(stream).endless());
+        drop(asked(&gateway, client, model).await);
+        gateway.upstream.client_left().await;
+    }
+}
