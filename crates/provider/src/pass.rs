@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::call::Caller;
+use crate::config::Price;
 use crate::error::CallError;
 use crate::http::{ByteStream, HttpAnswer, headers};
 use crate::key::Secret;
@@ -21,6 +22,8 @@ pub struct Passed {
     pub provider: String,
     /// The model that was asked, as the provider calls it.
     pub model: String,
+    /// What its tokens cost, where that is configured.
+    pub price: Option<Price>,
     /// The status.
     pub status: StatusCode,
     /// The headers, without those about the connection.
@@ -157,6 +160,7 @@ impl PassCall<'_> {
         *refusal = Some(Box::new(Passed {
             body: ByteStream::whole(body, &provider),
             model: self.target.model.clone(),
+            price: self.target.lane.price.clone(),
             provider,
             status,
             headers,
@@ -170,6 +174,7 @@ impl PassCall<'_> {
         Passed {
             provider: provider.clone(),
             model: self.target.model.clone(),
+            price: self.target.lane.price.clone(),
             status: answer.status,
             headers: headers::to_client(answer.headers),
             body: ByteStream::new(answer.body, idle, provider, permit),

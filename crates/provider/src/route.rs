@@ -8,6 +8,7 @@ use prowess_wire::raw::RawObject;
 use prowess_wire::{Client, read_request};
 
 use crate::call::{Caller, Reply};
+use crate::config::Price;
 use crate::error::CallError;
 use crate::lane::Lane;
 use crate::pass::{Passed, Refused};
@@ -72,6 +73,11 @@ impl Target {
     /// The kind of provider, in the word of configuration files.
     pub fn kind(&self) -> &'static str {
         self.provider.kind
+    }
+
+    /// What its tokens cost, where that is configured.
+    pub fn price(&self) -> Option<&Price> {
+        self.lane.price.as_ref()
     }
 
     /// Whether a client's bytes can be passed on as they are.

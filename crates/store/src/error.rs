@@ -16,6 +16,8 @@ pub enum Kind {
     Key,
     /// A tenant.
     Tenant,
+    /// A stored answer of a model.
+    Response,
 }
 
 impl Kind {
@@ -27,6 +29,7 @@ impl Kind {
             Kind::File => "file",
             Kind::Key => "key",
             Kind::Tenant => "tenant",
+            Kind::Response => "response",
         }
     }
 }
@@ -201,6 +204,7 @@ impl Error {
                 Kind::File => "file-not-found",
                 Kind::Key => "key-not-found",
                 Kind::Tenant => "tenant-not-found",
+                Kind::Response => "response-not-found",
             },
             Error::NoVersion { .. } => "skill-without-version",
             Error::NameMismatch { .. } => "skill-name-mismatch",

@@ -14,6 +14,8 @@ use crate::time::Timestamp;
 const BATCH: i64 = 500;
 /// How long a request key is remembered.
 const REQUESTS: Duration = Duration::from_secs(24 * 3600);
+/// How long usage is kept: more than a year, so that years can be compared.
+const USAGE: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// What was collected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -39,6 +41,8 @@ impl Store {
         };
         let sql = Sql::new("DELETE FROM requests WHERE created_at < $1");
         self.db().run(sql.bind(now.before(REQUESTS))).await?;
+        self.drop_old_usage(now.before(USAGE)).await?;
+        self.drop_old_responses(now).await?;
         let mut after = String::new();
         loop {
             let batch = self.unreferenced(before, &after).await?;

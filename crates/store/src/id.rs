@@ -20,6 +20,7 @@ pub(crate) enum Prefix {
     File,
     Key,
     Blob,
+    Usage,
 }
 
 impl Prefix {
@@ -30,6 +31,7 @@ impl Prefix {
             Prefix::File => "file_",
             Prefix::Key => "key_",
             Prefix::Blob => "blob_",
+            Prefix::Usage => "use_",
         }
     }
 }

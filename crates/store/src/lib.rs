@@ -41,7 +41,8 @@
 //! | `blob` | content by digest: staging, adopting, reading |
 //! | `skills` | skills and versions: upload, get, list, search, default, delete |
 //! | `resolve` | the way from an id to a loaded skill, mostly from memory |
-//! | `files`, `keys`, `tenant` | the other things that stay |
+//! | `files`, `keys`, `key_limits`, `tenant` | the other things that stay |
+//! | `usage`, `responses` | what requests to models used, and answers kept for later |
 //! | `gc` | collecting what nobody refers to |
 //! | `page`, `id`, `time`, `words`, `error` | what the others are made of |
 //!
@@ -59,13 +60,16 @@ mod error;
 mod files;
 mod gc;
 mod id;
+mod key_limits;
 mod keys;
 mod page;
 mod resolve;
+mod responses;
 mod skills;
 mod store;
 mod tenant;
 mod time;
+mod usage;
 mod words;
 
 pub use blob::ContentStream;
@@ -74,9 +78,11 @@ pub use db::Engine;
 pub use error::{Error, Kind, Result};
 pub use files::{FileFilter, FileRecord, NewFile};
 pub use gc::Collected;
+pub use key_limits::{Budget, KeyLimits, Period};
 pub use keys::{KeyRecord, NewKey, Scope, SecretKey};
 pub use page::{Cursor, MAX_LIMIT, Order, Page, PageRequest, Position};
 pub use resolve::ResolvedSkill;
+pub use responses::{NewResponse, ResponseRecord};
 pub use skills::{
     DeleteSkill, DeleteVersion, DeletedVersion, LastVersion, NewSkill, NewVersion, Outcome, Scan,
     SearchHit, SkillFilter, SkillRecord, SkillSource, Unchanged, Uploaded, VersionDetail,
@@ -85,3 +91,4 @@ pub use skills::{
 pub use store::Store;
 pub use tenant::{TenantId, TenantRecord};
 pub use time::Timestamp;
+pub use usage::{UsageBy, UsageQuery, UsageRow, UsageSum};

@@ -8,10 +8,17 @@ use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
 use crate::error::{Error, Result};
 
 /// The steps, oldest first. A step that has been released is never changed.
-const STEPS: [Step; 1] = [Step {
-    sqlite: include_str!("../../migrations/0001_sqlite.sql"),
-    postgres: include_str!("../../migrations/0001_postgres.sql"),
-}];
+const STEPS: [Step; 2] = [
+    Step {
+        sqlite: include_str!("../../migrations/0001_sqlite.sql"),
+        postgres: include_str!("../../migrations/0001_postgres.sql"),
+    },
+    // Limits of keys, usage, stored responses.
+    Step {
+        sqlite: include_str!("../../migrations/0002_sqlite.sql"),
+        postgres: include_str!("../../migrations/0002_postgres.sql"),
+    },
+];
 
 struct Step {
     sqlite: &'static str,

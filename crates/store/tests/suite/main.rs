@@ -24,4 +24,5 @@ mod searching;
 mod starting;
 mod tenants;
 mod uploading;
+mod usage;
 mod versions;
