@@ -8,9 +8,12 @@ use tokio::sync::Semaphore;
 
 use crate::auth::Visits;
 use crate::context::Metrics;
+use crate::limits::Limits;
+use crate::meter::Ledger;
 use crate::route;
 use crate::route::discovery::Archives;
 use crate::settings::Settings;
+use crate::telemetry::Telemetry;
 use crate::upstream::Upstream;
 
 /// The server's state. Cheap to clone; clones share everything.
@@ -25,13 +28,20 @@ struct Shared {
     archives: Archives,
     visits: Visits,
     metrics: Metrics,
+    ledger: Ledger,
+    limits: Limits,
+    telemetry: Option<Telemetry>,
 }
 
 impl App {
     /// A server over a store.
     pub fn new(store: Store, settings: Settings) -> App {
         let upstream = settings.anthropic.clone().map(Upstream::new);
+        let telemetry = settings.telemetry.clone().map(Telemetry::new);
         App(Arc::new(Shared {
+            ledger: Ledger::new(store.clone()),
+            limits: Limits::default(),
+            telemetry,
             store,
             upstream,
             uploads: Semaphore::new(settings.uploads.max(1)),
@@ -50,6 +60,27 @@ impl App {
     /// The store behind it.
     pub fn store(&self) -> &Store {
         &self.0.store
+    }
+
+    /// Waits until what requests used so far has been written down, and their traces
+    /// sent.
+    pub async fn settle(&self) {
+        self.ledger().flush().await;
+        if let Some(telemetry) = self.telemetry() {
+            telemetry.flush().await;
+        }
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.0.ledger
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub(crate) fn telemetry(&self) -> Option<&Telemetry> {
+        self.0.telemetry.as_ref()
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -90,6 +90,7 @@ pub async fn serve(
         );
     }
     open.shutdown().await;
+    app.settle().await;
     // It stops by the same token.
     let _ = house.await;
 }

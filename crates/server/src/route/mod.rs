@@ -7,6 +7,7 @@ mod gateway;
 mod health;
 mod models;
 mod skills;
+mod usage;
 
 use axum::Router;
 use axum::extract::OriginalUri;
@@ -54,6 +55,7 @@ fn api(app: &App) -> Router<App> {
         .merge(files::routes(app))
         .merge(models::routes())
         .merge(gateway::routes())
+        .merge(usage::routes())
 }
 
 async fn nothing_here(method: Method, uri: Uri) -> ApiError {

@@ -4,16 +4,21 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
 use bytes::Bytes;
-use prowess_provider::{Caller as OnBehalf, Incoming, Route, RouteError, Secret, Task};
+use prowess_provider::{Caller as OnBehalf, Forwarded, Incoming, Route, RouteError, Secret, Task};
 use prowess_wire::raw::RawObject;
 use prowess_wire::{Client, WireError};
 
-use super::failure::{self, Failure};
-use super::{answer, body, skills};
+use super::answer::{self, Reply};
+use super::failure::Failure;
+use super::stored::{self, Kept};
+use super::{body, skills};
 use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::context::RequestId;
 use crate::error::ApiError;
+use crate::limits::Refusal;
+use crate::meter::Meter;
+use crate::telemetry::Parent;
 
 /// By this header a client brings a key of its own for the provider.
 const KEY_HEADER: &str = "prowess-provider-key";
@@ -38,38 +43,116 @@ pub(super) async fn forward(
     let (parts, body) = request.into_parts();
     let settings = app.settings();
     let body = body::read(body, settings.request_bytes, settings.idle).await?;
-    let id = parts.extensions.get().cloned().unwrap_or_default();
-    match call(app, caller, wanted, parts.headers, &body, &id).await {
+    let id: RequestId = parts.extensions.get().cloned().unwrap_or_default();
+    let asked = Asked {
+        app,
+        caller,
+        wanted,
+        headers: parts.headers,
+        id: &id,
+    };
+    match asked.answer(body).await {
         Ok(response) => Ok(response),
-        Err(Failure::Server(error)) => Err(error),
-        Err(Failure::Call(error)) => Ok(failure::response(wanted.client, &error, &id)),
+        Err(failure) => failure.tell(wanted.client, &id),
     }
 }
 
-async fn call(
-    app: &App,
-    caller: &Caller,
+/// Who asks, and how.
+struct Asked<'a> {
+    app: &'a App,
+    caller: &'a Caller,
     wanted: Wanted,
     headers: HeaderMap,
-    body: &Bytes,
-    id: &RequestId,
-) -> Result<Response, Failure> {
-    let raw = RawObject::parse(body)?;
-    let peek = raw.peek();
-    let model = peek.model.ok_or_else(|| WireError::Missing {
-        field: "model".to_owned(),
-    })?;
-    let route = route(app, &model)?;
-    skills::check(app, &caller.tenant, wanted.client, &raw, &route).await?;
-    let incoming = Incoming {
-        client: wanted.client,
-        task: wanted.task,
-        body,
-        raw: &raw,
-        stream: peek.stream,
-    };
-    let forwarded = route.forward(incoming, &on_behalf(headers)).await?;
-    answer::give(wanted.client, forwarded, id).await
+    id: &'a RequestId,
+}
+
+impl Asked<'_> {
+    async fn answer(&self, body: Bytes) -> Result<Response, Failure> {
+        let raw = RawObject::parse(&body)?;
+        let peek = raw.peek();
+        let model = peek.model.ok_or_else(|| WireError::Missing {
+            field: "model".to_owned(),
+        })?;
+        let Wanted { client, task } = self.wanted;
+        let mut meter = Meter::start(self.app, self.caller, client, &model, peek.stream);
+        if task != Task::Generate {
+            meter.silence();
+        }
+        meter.within(Parent::of(&self.headers));
+        match self
+            .call(&body, &raw, &model, peek.stream, &mut meter)
+            .await
+        {
+            Ok((forwarded, kept)) => {
+                let reply = Reply {
+                    client,
+                    id: self.id.clone(),
+                    asked_bytes: body.len(),
+                    ping: self.app.settings().ping,
+                    meter,
+                    kept,
+                };
+                reply.give(forwarded).await
+            }
+            Err(failure) => {
+                let (status, code) = failure.outline();
+                meter.failed(status, &code);
+                Err(failure)
+            }
+        }
+    }
+
+    async fn call(
+        &self,
+        body: &Bytes,
+        raw: &RawObject<'_>,
+        model: &str,
+        stream: bool,
+        meter: &mut Meter,
+    ) -> Result<(Forwarded, Option<Kept>), Failure> {
+        let Wanted { client, task } = self.wanted;
+        let route = self.admitted(model).await?;
+        skills::check(self.app, &self.caller.tenant, client, raw, &route).await?;
+        let incoming = Incoming {
+            client,
+            task,
+            body,
+            raw,
+            stream,
+        };
+        let on_behalf = on_behalf(self.headers.clone());
+        let prepared = stored::prepare(self.app, self.caller, &incoming, &route).await?;
+        let (forwarded, kept) = match prepared {
+            None => (route.forward(incoming, &on_behalf).await?, None),
+            Some((changed, kept)) => {
+                let raw = RawObject::parse(&changed)?;
+                let incoming = Incoming {
+                    body: &changed,
+                    raw: &raw,
+                    ..incoming
+                };
+                (route.forward(incoming, &on_behalf).await?, Some(kept))
+            }
+        };
+        answer::note(meter, &forwarded, &route);
+        Ok((forwarded, kept))
+    }
+
+    /// The way to a model, if the caller's key may take it now.
+    async fn admitted(&self, model: &str) -> Result<Route, Failure> {
+        let key = self.caller.key();
+        if let Some(key) = key
+            && !key.limits.allows_model(model)
+        {
+            return Err(Refusal::model(key, model).into());
+        }
+        let route = route(self.app, model)?;
+        if let Some(key) = key {
+            let limits = self.app.limits();
+            limits.admit(self.app.store(), key, &route).await?;
+        }
+        Ok(route)
+    }
 }
 
 fn route(app: &App, model: &str) -> Result<Route, RouteError> {

@@ -25,7 +25,7 @@ pub(crate) async fn list(
     let items: Vec<_> = models
         .iter()
         // A pattern is no model.
-        .filter(|model| !model.name.ends_with('*'))
+        .filter(|model| !model.name.ends_with('*') && caller.may_use(&model.name))
         .map(|model| object(dialect, &model.name, &model.provider))
         .collect();
     Ok(Json(match dialect {
