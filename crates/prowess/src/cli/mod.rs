@@ -6,6 +6,7 @@
 
 mod client;
 mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod keys;
@@ -17,6 +18,7 @@ mod sandbox;
 mod serve;
 mod skill;
 mod snippet;
+mod usage;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -73,6 +75,11 @@ enum Command {
     /// Make, list and end keys for the server
     #[command(subcommand)]
     Keys(keys::Command),
+    /// Check a configuration, print its schema, or import one
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Show what requests to models used
+    Usage(usage::Args),
     /// Run commands the way a model's code runs
     #[command(subcommand)]
     Sandbox(sandbox::Command),
@@ -138,6 +145,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Skill(command) => skill::run(command),
         Command::Serve(args) => serve::run(&args),
         Command::Keys(command) => keys::run(&command),
+        Command::Config(command) => config::run(&command),
+        Command::Usage(args) => usage::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReferenceValidate(args) => reference::validate("prowess", &args.paths),
         Command::ReadProperties(args) => reference::read_properties("prowess", &args.paths),

@@ -6,18 +6,22 @@
 
 mod blobs;
 mod error;
+pub mod import;
 mod keys;
 mod models;
 mod providers;
 mod secret;
 mod server;
 mod store;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess_provider::config::Config as Gateway;
+use prowess_server::Settings;
 use prowess_store::StoreConfig;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use keys::Section;
@@ -53,14 +57,16 @@ pub struct Overrides {
 }
 
 /// The file as written.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(title = "prowess.toml", description = "The configuration of Prowess.")]
 struct Raw {
     server: server::Raw,
     store: store::Raw,
     blobs: blobs::Raw,
     providers: BTreeMap<String, providers::Raw>,
     models: Vec<models::Raw>,
+    telemetry: telemetry::Raw,
 }
 
 /// Every section and its keys.
@@ -70,7 +76,13 @@ const SECTIONS: &[Section] = &[
     Section::one("blobs", blobs::KEYS),
     Section::named("providers", providers::KEYS),
     Section::list("models", models::KEYS),
+    Section::one("telemetry", telemetry::KEYS),
 ];
+
+/// The JSON schema of the file, for editors.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Raw).to_value()
+}
 
 impl Config {
     /// Reads the named file, or [`FILE`] if it is there, and checks everything.
@@ -91,12 +103,19 @@ impl Config {
         keys::check(text, SECTIONS)?;
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigError::toml(text, &error))?;
         let data_dir = server::data_dir(&raw.server, overrides)?;
+        let server = server::check(&raw.server, overrides)?;
         Ok(Config {
             store: store::check(&raw.store, &raw.blobs, data_dir, overrides)?,
-            server: server::check(&raw.server, overrides)?,
+            server: Server {
+                settings: Settings {
+                    telemetry: telemetry::check(&raw.telemetry)?,
+                    ..server.settings
+                },
+                ..server
+            },
             gateway: Gateway {
                 providers: providers::check(raw.providers, folder)?,
-                models: models::check(raw.models),
+                models: models::check(raw.models)?,
                 ..Gateway::default()
             },
         })
