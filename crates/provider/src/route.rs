@@ -9,6 +9,7 @@ use prowess_wire::{Client, read_request};
 
 use crate::call::{Caller, Reply};
 use crate::config::Price;
+use crate::count::Counted;
 use crate::error::CallError;
 use crate::lane::Lane;
 use crate::pass::{Passed, Refused};
@@ -57,6 +58,8 @@ pub enum Forwarded {
         /// The answer.
         reply: Box<Reply>,
     },
+    /// A question for the number of tokens, by one of another dialect.
+    Counted(Counted),
 }
 
 impl Target {
@@ -182,13 +185,10 @@ impl Target {
         incoming: Incoming<'_>,
         caller: &Caller,
     ) -> Result<Forwarded, CallError> {
-        if incoming.task != Task::Generate {
-            return Err(CallError::Unsupported {
-                provider: self.provider.name.clone(),
-                what: "count tokens",
-            });
-        }
         let request = Box::new(read_request(incoming.client, incoming.body)?);
+        if incoming.task == Task::CountTokens {
+            return self.count(&request, caller).await.map(Forwarded::Counted);
+        }
         let reply = Box::new(self.call(&request, caller).await?);
         Ok(Forwarded::Called { request, reply })
     }

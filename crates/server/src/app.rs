@@ -10,8 +10,8 @@ use crate::auth::Visits;
 use crate::context::Metrics;
 use crate::limits::Limits;
 use crate::meter::Ledger;
-use crate::route;
 use crate::route::discovery::Archives;
+use crate::route::{self, UpstreamLists};
 use crate::settings::Settings;
 use crate::telemetry::Telemetry;
 use crate::upstream::Upstream;
@@ -28,6 +28,7 @@ struct Shared {
     archives: Archives,
     visits: Visits,
     metrics: Metrics,
+    model_lists: UpstreamLists,
     ledger: Ledger,
     limits: Limits,
     telemetry: Option<Telemetry>,
@@ -41,6 +42,7 @@ impl App {
         App(Arc::new(Shared {
             ledger: Ledger::new(store.clone()),
             limits: Limits::default(),
+            model_lists: UpstreamLists::default(),
             telemetry,
             store,
             upstream,
@@ -73,6 +75,10 @@ impl App {
 
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.0.ledger
+    }
+
+    pub(crate) fn model_lists(&self) -> &UpstreamLists {
+        &self.0.model_lists
     }
 
     pub(crate) fn limits(&self) -> &Limits {

@@ -16,6 +16,7 @@ use axum::middleware::from_fn;
 use axum::routing::get;
 
 pub(crate) use files::PURPOSES;
+pub(crate) use models::UpstreamLists;
 
 use crate::app::App;
 use crate::context;

@@ -7,6 +7,7 @@
 mod block;
 mod collect;
 mod error;
+mod estimate;
 mod replay;
 mod request;
 mod response;
@@ -19,6 +20,7 @@ mod usage;
 pub use block::{Block, Content, Message, Role, Source};
 pub use collect::Collector;
 pub use error::{ApiError, ErrorKind};
+pub use estimate::estimate_tokens;
 pub use replay::replay;
 pub use request::{Format, Request, Thinking, ThinkingMode};
 pub(crate) use response::refusal_details;

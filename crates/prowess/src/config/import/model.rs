@@ -148,7 +148,7 @@ fn place(usual: &str, provider: Provider, gateway: &mut Gateway) -> String {
 /// others are turned to when it fails.
 fn share(model: &mut Model, gateway: &mut Gateway) -> Option<String> {
     let same = gateway.models.iter().filter(|known| {
-        let first = &known.name == &model.name;
+        let first = known.name == model.name;
         let other = known.name.strip_prefix(&model.name);
         first || other.is_some_and(|rest| rest.starts_with("-deployment-"))
     });

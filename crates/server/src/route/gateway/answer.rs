@@ -10,10 +10,12 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use prowess_provider::{
-    Answer, ByteStream, CallError, Forwarded, Passed, Reply as Answered, Route,
+    Answer, ByteStream, CallError, Counted, Forwarded, Passed, Reply as Answered, Route,
 };
 use prowess_wire::neutral::Request;
 use prowess_wire::{Client, Dropped, ReplyContext, StreamWriter, write_response};
+
+use serde_json::json;
 
 use super::failure::Failure;
 use super::passing::Passing;
@@ -26,6 +28,8 @@ use crate::meter::Meter;
 const EVENT_STREAM: &str = "text/event-stream";
 /// Names the fields of a request that its model's dialect cannot say.
 const DROPPED: HeaderName = HeaderName::from_static("prowess-dropped");
+/// Says that a number of tokens is nobody's but ours.
+const ESTIMATED: HeaderName = HeaderName::from_static("prowess-estimated");
 /// More than a client would read.
 const MAX_DROPPED: usize = 32;
 /// An answer that is no stream is read up to here before the client is told of it: if
@@ -37,6 +41,8 @@ pub(super) fn note(meter: &mut Meter, forwarded: &Forwarded, route: &Route) {
     let (provider, model, price) = match forwarded {
         Forwarded::Passed(passed) => (&passed.provider, &passed.model, &passed.price),
         Forwarded::Called { reply, .. } => (&reply.provider, &reply.model, &reply.price),
+        // Counting is not counted.
+        Forwarded::Counted(_) => return,
     };
     meter.answered_by(provider, model, price.as_ref());
     let mut targets = route.targets().iter();
@@ -63,6 +69,7 @@ impl Reply {
         match forwarded {
             Forwarded::Passed(passed) => self.pass(*passed).await,
             Forwarded::Called { request, reply } => Ok(self.write(&request, *reply).await),
+            Forwarded::Counted(counted) => Ok(count(self.client, &counted)),
         }
     }
 
@@ -123,7 +130,10 @@ impl Reply {
                     if let Some(usage) = whole_usage(self.client, &whole) {
                         self.meter.used(&usage);
                     }
-                    self.meter.ended(status.as_u16());
+                    match status.as_u16() {
+                        failed @ 400.. => self.meter.failed(failed, "upstream-error"),
+                        status => self.meter.ended(status),
+                    }
                     return Ok(Body::from(whole));
                 }
             }
@@ -175,6 +185,28 @@ impl Reply {
         }
         Json(body).into_response()
     }
+}
+
+/// The number of tokens, as the client's dialect tells it.
+fn count(client: Client, counted: &Counted) -> Response {
+    tracing::debug!(
+        provider = counted.provider,
+        model = counted.model,
+        "counted"
+    );
+    let tokens = counted.input_tokens;
+    let body = match client {
+        Client::Messages => json!({ "input_tokens": tokens }),
+        Client::Chat | Client::Responses => {
+            json!({ "object": "response.input_tokens", "input_tokens": tokens })
+        }
+    };
+    let mut response = Json(body).into_response();
+    if counted.estimated {
+        let value = HeaderValue::from_static("true");
+        response.headers_mut().insert(ESTIMATED, value);
+    }
+    response
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {

@@ -48,7 +48,9 @@ pub(super) async fn forward(
         app,
         caller,
         wanted,
-        headers: parts.headers,
+        // Nobody looks for a parent when nothing is traced.
+        parent: app.telemetry().and_then(|_| Parent::of(&parts.headers)),
+        on_behalf: on_behalf(parts.headers),
         id: &id,
     };
     match asked.answer(body).await {
@@ -62,7 +64,8 @@ struct Asked<'a> {
     app: &'a App,
     caller: &'a Caller,
     wanted: Wanted,
-    headers: HeaderMap,
+    parent: Option<Parent>,
+    on_behalf: OnBehalf,
     id: &'a RequestId,
 }
 
@@ -78,7 +81,7 @@ impl Asked<'_> {
         if task != Task::Generate {
             meter.silence();
         }
-        meter.within(Parent::of(&self.headers));
+        meter.within(self.parent.clone());
         match self
             .call(&body, &raw, &model, peek.stream, &mut meter)
             .await
@@ -120,10 +123,10 @@ impl Asked<'_> {
             raw,
             stream,
         };
-        let on_behalf = on_behalf(self.headers.clone());
+        let on_behalf = &self.on_behalf;
         let prepared = stored::prepare(self.app, self.caller, &incoming, &route).await?;
         let (forwarded, kept) = match prepared {
-            None => (route.forward(incoming, &on_behalf).await?, None),
+            None => (route.forward(incoming, on_behalf).await?, None),
             Some((changed, kept)) => {
                 let raw = RawObject::parse(&changed)?;
                 let incoming = Incoming {
@@ -131,7 +134,7 @@ impl Asked<'_> {
                     raw: &raw,
                     ..incoming
                 };
-                (route.forward(incoming, &on_behalf).await?, Some(kept))
+                (route.forward(incoming, on_behalf).await?, Some(kept))
             }
         };
         answer::note(meter, &forwarded, &route);
