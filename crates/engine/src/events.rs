@@ -1,5 +1,6 @@
 //! What a run tells while it goes on.
 
+use prowess_provider::config::Price;
 use prowess_wire::Dropped;
 use prowess_wire::neutral::{Map, StreamEvent};
 use serde_json::Value;
@@ -24,16 +25,7 @@ pub enum RunEvent {
 #[derive(Debug, Clone)]
 pub enum Step {
     /// A model has begun to answer.
-    Turn {
-        /// Which turn of the run it is, from 1.
-        number: u32,
-        /// The provider that answers.
-        provider: String,
-        /// The model that answers, as the provider calls it.
-        model: String,
-        /// What of the request could not be said to it.
-        dropped: Vec<Dropped>,
-    },
+    Turn(Turn),
     /// A tool of ours was called and begins.
     ToolStarted {
         /// The call's id.
@@ -65,6 +57,21 @@ pub enum Step {
     FileMade(Made),
     /// A limit ends the run.
     LimitMet(Limit),
+}
+
+/// A turn of the model's that has begun.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    /// Which turn of the run it is, from 1.
+    pub number: u32,
+    /// The provider that answers.
+    pub provider: String,
+    /// The model that answers, as the provider calls it.
+    pub model: String,
+    /// What its tokens cost, where that is configured.
+    pub price: Option<Price>,
+    /// What of the request could not be said to it.
+    pub dropped: Vec<Dropped>,
 }
 
 /// A file that a run made.

@@ -63,6 +63,6 @@ pub use budget::Limit;
 pub use door::Door;
 pub use engine::{Engine, RunRequest};
 pub use error::RunError;
-pub use events::{Made, RunEvent, Step};
+pub use events::{Made, RunEvent, Step, Turn};
 pub use run::Run;
 pub use settings::{Disclosure, Limits, Record, Settings};

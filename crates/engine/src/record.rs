@@ -10,7 +10,7 @@ use prowess_wire::neutral::Usage;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::events::{Made, Step};
+use crate::events::{Made, Step, Turn};
 use crate::resolve::Chosen;
 use crate::settings::Record;
 
@@ -161,7 +161,7 @@ impl Log {
     /// Notes what happened, with the time since the beginning.
     pub(crate) fn step(&mut self, step: &Step) {
         match step {
-            Step::Turn { provider, .. } => self.provider = Some(provider.clone()),
+            Step::Turn(turn) => self.provider = Some(turn.provider.clone()),
             Step::SkillLoaded { name } => self.skill(name).loaded = true,
             Step::FileMade(made) => self.files.push(made.clone()),
             _ => {}
@@ -182,12 +182,13 @@ impl Log {
         let full = self.detail == Record::Full;
         let text = |text: &str| full.then(|| shortened(text));
         match step {
-            Step::Turn {
+            Step::Turn(Turn {
                 number,
                 provider,
                 model,
                 dropped,
-            } => {
+                ..
+            }) => {
                 let dropped: Vec<&str> = dropped.iter().map(|d| d.field.as_str()).collect();
                 json!({"kind": "turn", "number": number, "provider": provider, "model": model,
                     "dropped": dropped})

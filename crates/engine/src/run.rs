@@ -6,11 +6,10 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_util::{Stream, StreamExt};
-use prowess_wire::Dropped;
 use tokio::sync::mpsc;
 
 use crate::error::RunError;
-use crate::events::{RunEvent, Step};
+use crate::events::{RunEvent, Step, Turn};
 
 /// Events that wait to be taken before the run itself waits.
 pub(crate) const AHEAD: usize = 64;
@@ -45,19 +44,19 @@ impl Run {
     }
 
     /// Waits until the answer has begun: until then the run can still fail as a whole.
-    /// Gives what of the request could not be said to the model.
+    /// Gives the turn it began with; none when it goes on with calls of an earlier one.
     ///
     /// # Errors
     /// When it fails before its answer begins.
-    pub async fn begun(&mut self) -> Result<Vec<Dropped>, RunError> {
-        let mut left_out = Vec::new();
+    pub async fn begun(&mut self) -> Result<Option<Turn>, RunError> {
+        let mut first = None;
         let mut taken = VecDeque::new();
         while let Some(event) = self.next().await {
             if let RunEvent::Failed(error) = event {
                 return Err(error);
             }
-            if let RunEvent::Step(Step::Turn { dropped, .. }) = &event {
-                left_out.clone_from(dropped);
+            if let RunEvent::Step(Step::Turn(turn)) = &event {
+                first = Some(turn.clone());
             }
             let begun = matches!(event, RunEvent::Answer(_));
             taken.push_back(event);
@@ -67,7 +66,7 @@ impl Run {
         }
         taken.append(&mut self.ahead);
         self.ahead = taken;
-        Ok(left_out)
+        Ok(first)
     }
 }
 

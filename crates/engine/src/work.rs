@@ -14,7 +14,7 @@ use crate::collect::{Collection, Keeper};
 use crate::dispatch::{self, Done};
 use crate::engine::Engine;
 use crate::error::RunError;
-use crate::events::{RunEvent, Step};
+use crate::events::{RunEvent, Step, Turn};
 use crate::offer::{self, Names};
 use crate::prepare::{native_skills, upstream_container};
 use crate::record::Log;
@@ -113,12 +113,13 @@ impl Work {
     async fn turn(&mut self) -> Result<Spoken, RunError> {
         self.request.tools = offer::tools(&self.clients, &self.toolbox);
         let reply = self.route.call(&self.request, &self.caller).await?;
-        self.step(Step::Turn {
+        self.step(Step::Turn(Turn {
             number: self.budget.turns() + 1,
             provider: reply.provider,
             model: reply.model,
+            price: reply.price,
             dropped: reply.dropped,
-        })
+        }))
         .await;
         let heard = listen(reply.answer, &self.toolbox, &self.names, &mut self.teller).await;
         let mut spoken = heard.map_err(|error| RunError::Broken(Box::new(error)))?;

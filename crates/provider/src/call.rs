@@ -5,6 +5,7 @@ use http::HeaderMap;
 use prowess_wire::neutral::{Request, Response, StreamEvent, replay};
 use prowess_wire::{Dialect, Dropped, ReadContext, read_error, read_response, write_request};
 
+use crate::config::Price;
 use crate::error::CallError;
 use crate::events::EventStream;
 use crate::http::{HttpAnswer, Idle, headers, read_all, retry_after, should_retry};
@@ -36,6 +37,8 @@ pub struct Reply {
     pub provider: String,
     /// The model that answered, as the provider calls it.
     pub model: String,
+    /// What its tokens cost, where that is configured.
+    pub price: Option<Price>,
     /// What of the request could not be said in the provider's dialect.
     pub dropped: Vec<Dropped>,
     /// The answer.
@@ -69,6 +72,7 @@ impl Target {
         Ok(Reply {
             provider: self.provider.name.clone(),
             model: self.model.clone(),
+            price: self.lane.price.clone(),
             dropped,
             answer,
         })

@@ -3,6 +3,7 @@
 use prowess_wire::WriteOptions;
 
 use crate::breaker::Breaker;
+use crate::config::Price;
 use crate::error::CallError;
 use crate::limit::{Limiter, Permit};
 
@@ -12,6 +13,7 @@ pub(crate) struct Lane {
     pub(crate) breaker: Breaker,
     pub(crate) limiter: Option<Limiter>,
     pub(crate) write: WriteOptions,
+    pub(crate) price: Option<Price>,
 }
 
 impl Lane {

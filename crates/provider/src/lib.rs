@@ -23,6 +23,7 @@
 //! | `table`, `usual`, `route` | from a name to models, in order |
 //! | `upstream` | one file per kind of provider: path, headers, auth, dialect |
 //! | `call`, `pass`, `events` | the two ways to call |
+//! | `count` | how many tokens a request has |
 //! | `lane`, `limit`, `breaker`, `retry` | patience |
 //! | `key`, `google` | keys and tokens |
 //! | `http` | the client and its bodies |
@@ -33,6 +34,7 @@
 mod breaker;
 mod call;
 pub mod config;
+mod count;
 mod env;
 mod error;
 mod events;
@@ -55,6 +57,7 @@ mod upstream;
 mod usual;
 
 pub use crate::call::{Answer, Caller, Reply};
+pub use crate::count::Counted;
 pub use crate::env::Env;
 pub use crate::error::CallError;
 pub use crate::events::EventStream;

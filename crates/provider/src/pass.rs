@@ -7,6 +7,7 @@ use prowess_wire::is_error;
 use prowess_wire::raw::RawObject;
 
 use crate::call::Caller;
+use crate::config::Price;
 use crate::error::CallError;
 use crate::http::{ByteStream, HttpAnswer, Idle, headers, read_ahead};
 use crate::key::Secret;
@@ -26,6 +27,8 @@ pub struct Passed {
     pub provider: String,
     /// The model that was asked, as the provider calls it.
     pub model: String,
+    /// What its tokens cost, where that is configured.
+    pub price: Option<Price>,
     /// The status.
     pub status: StatusCode,
     /// The headers, without those about the connection.
@@ -204,6 +207,7 @@ impl PassCall<'_> {
         Passed {
             provider: self.target.provider.name.clone(),
             model: self.target.model.clone(),
+            price: self.target.lane.price.clone(),
             status,
             headers,
             body,

@@ -66,6 +66,7 @@ impl Provider {
                 breaker: Breaker::new(&config.name, breaker),
                 limiter: None,
                 write,
+                price: None,
             }),
             breaker: breaker.clone(),
             name: config.name.clone(),

@@ -8,6 +8,8 @@ use prowess_wire::raw::RawObject;
 use prowess_wire::{Client, read_request};
 
 use crate::call::{Caller, Reply};
+use crate::config::Price;
+use crate::count::Counted;
 use crate::error::CallError;
 use crate::lane::Lane;
 use crate::pass::{Passed, Refused};
@@ -56,6 +58,8 @@ pub enum Forwarded {
         /// The answer.
         reply: Box<Reply>,
     },
+    /// A question for the number of tokens, by one of another dialect.
+    Counted(Counted),
 }
 
 impl Target {
@@ -72,6 +76,11 @@ impl Target {
     /// The kind of provider, in the word of configuration files.
     pub fn kind(&self) -> &'static str {
         self.provider.kind
+    }
+
+    /// What its tokens cost, where that is configured.
+    pub fn price(&self) -> Option<&Price> {
+        self.lane.price.as_ref()
     }
 
     /// Whether a client's bytes can be passed on as they are.
@@ -176,13 +185,10 @@ impl Target {
         incoming: Incoming<'_>,
         caller: &Caller,
     ) -> Result<Forwarded, CallError> {
-        if incoming.task != Task::Generate {
-            return Err(CallError::Unsupported {
-                provider: self.provider.name.clone(),
-                what: "count tokens",
-            });
-        }
         let request = Box::new(read_request(incoming.client, incoming.body)?);
+        if incoming.task == Task::CountTokens {
+            return self.count(&request, caller).await.map(Forwarded::Counted);
+        }
         let reply = Box::new(self.call(&request, caller).await?);
         Ok(Forwarded::Called { request, reply })
     }

@@ -320,3 +320,27 @@ async fn the_models_of_an_upstream_are_listed() {
     authorization: Bearer sk-test-0123456789
     ");
 }
+
+#[tokio::test]
+async fn the_events_of_a_stream_come_in_their_order_however_they_are_cut() {
+    let words = |events: &[StreamEvent]| {
+        let word = |event: &StreamEvent| match event {
+            StreamEvent::MessageStart { .. } => "start",
+            StreamEvent::BlockStart { .. } => "block",
+            StreamEvent::BlockDelta { .. } => "delta",
+            StreamEvent::BlockStop { .. } => "stop",
+            StreamEvent::MessageDelta { .. } => "last",
+            StreamEvent::MessageStop => "end",
+            _ => "other",
+        };
+        events.iter().map(word).collect::<Vec<_>>().join(" ")
+    };
+    // In one piece, the first event is waited for and all others come along with it.
+    for size in [1, 7, 200, 100_000] {
+        let upstream = Upstream::start().await;
+        upstream.answer(Answer::sse(MESSAGES_STREAM).in_pieces(size));
+        let route = route_to(anthropic(upstream.url()));
+        let events = rest(stream(call(&route, &hello(true)).await.unwrap())).await;
+        assert_eq!(words(&events), "start block delta stop last end", "{size}");
+    }
+}

@@ -63,9 +63,14 @@ fn serve(mut command: Command) -> Served {
 
 impl Served {
     fn request(&self, line: &str, body: &str) -> String {
+        self.request_with("", line, body)
+    }
+
+    /// A request with a key.
+    fn request_with(&self, key: &str, line: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
-            "{line} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+            "{line} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: {key}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         );
@@ -74,6 +79,23 @@ impl Served {
         stream.read_to_string(&mut answer).unwrap();
         answer
     }
+}
+
+impl Served {
+    /// Asks it to end, and waits until it has.
+    fn stop(mut self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").arg(pid).status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// What another verb prints as JSON, about the same data.
+fn printed(folder: &Path, args: &[&str]) -> serde_json::Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+    command.env_clear().current_dir(folder).args(args);
+    let output = command.arg("--json").arg("--data-dir").arg(folder).output();
+    serde_json::from_slice(&output.unwrap().stdout).unwrap()
 }
 
 const CHAT: &str = r#"{"model":"demo","messages":[{"role":"user","content":"Hello"}]}"#;
@@ -166,4 +188,36 @@ fn a_configuration_that_makes_no_sense_stops_the_server() {
     assert!(!output.status.success());
     assert!(said.contains("models.a.provider"), "{said}");
     assert!(said.contains("nobody"), "{said}");
+}
+
+#[test]
+fn a_key_is_held_to_its_limits_and_what_it_used_is_there_after_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let make = ["keys", "create", "ci", "--model", "de*", "--rpm", "2"];
+    let made = printed(folder.path(), &make);
+    let key = made["key"].as_str().unwrap();
+    let listed = &printed(folder.path(), &["keys", "list"])[0];
+    assert_eq!(listed["models"], serde_json::json!(["de*"]));
+    assert_eq!(listed["requests_per_minute"], 2);
+
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gateway");
+    let mut command = prowess(folder.path());
+    command.arg("--config").arg(example.join("prowess.toml"));
+    let served = serve(command);
+    let ask = |body: &str| served.request_with(key, "POST /v1/chat/completions", body);
+    let other = ask(&CHAT.replace("demo", "other"));
+    assert!(other.starts_with("HTTP/1.1 403"), "{other}");
+    for status in [200, 200, 429] {
+        let answer = ask(CHAT);
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{answer}"
+        );
+    }
+    served.stop();
+    let used = printed(folder.path(), &["usage", "--by", "key", "--since", "1h"]);
+    assert_eq!(used[0]["key"], made["id"]);
+    assert_eq!(used[0]["requests"], 4);
+    assert_eq!(used[0]["errors"], 2);
+    assert!(used[0]["output_tokens"].as_u64() > Some(0), "{used}");
 }

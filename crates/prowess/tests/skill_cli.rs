@@ -81,6 +81,8 @@ fn help_names_the_verbs_and_the_exit_codes() {
       serve            Serve the skills API and the model gateway
       keys             Make, list and end keys for the server
       runs             Show what became of requests that named skills
+      config           Check a configuration, print its schema, or import one
+      usage            Show what requests to models used
       sandbox          Run commands the way a model's code runs
       doctor           Show what the sandbox can do on this machine
       completions      Print a completion script for a shell

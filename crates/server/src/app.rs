@@ -9,9 +9,12 @@ use tokio::sync::Semaphore;
 
 use crate::auth::Visits;
 use crate::context::Metrics;
-use crate::route;
+use crate::limits::Limits;
+use crate::meter::Ledger;
 use crate::route::discovery::Archives;
+use crate::route::{self, UpstreamLists};
 use crate::settings::Settings;
+use crate::telemetry::Telemetry;
 use crate::upstream::Upstream;
 
 /// The server's state. Cheap to clone; clones share everything.
@@ -27,6 +30,10 @@ struct Shared {
     archives: Archives,
     visits: Visits,
     metrics: Metrics,
+    model_lists: UpstreamLists,
+    ledger: Ledger,
+    limits: Limits,
+    telemetry: Option<Telemetry>,
 }
 
 impl App {
@@ -38,7 +45,12 @@ impl App {
             settings.runs.clone(),
             settings.sandbox.clone(),
         );
+        let telemetry = settings.telemetry.clone().map(Telemetry::new);
         App(Arc::new(Shared {
+            ledger: Ledger::new(store.clone()),
+            limits: Limits::default(),
+            model_lists: UpstreamLists::default(),
+            telemetry,
             store,
             engine,
             upstream,
@@ -63,6 +75,31 @@ impl App {
     /// What runs skills.
     pub fn engine(&self) -> &Engine {
         &self.0.engine
+    }
+
+    /// Waits until what requests used so far has been written down, and their traces
+    /// sent.
+    pub async fn settle(&self) {
+        self.ledger().flush().await;
+        if let Some(telemetry) = self.telemetry() {
+            telemetry.flush().await;
+        }
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.0.ledger
+    }
+
+    pub(crate) fn model_lists(&self) -> &UpstreamLists {
+        &self.0.model_lists
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    pub(crate) fn telemetry(&self) -> Option<&Telemetry> {
+        self.0.telemetry.as_ref()
     }
 
     pub(crate) fn settings(&self) -> &Settings {

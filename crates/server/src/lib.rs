@@ -21,6 +21,8 @@
 //! | `form` | multipart bodies, read within bounds |
 //! | `intake` | an uploaded form to a checked and scanned skill |
 //! | `render` | rows to each dialect's JSON |
+//! | `limits` | what keys may still spend |
+//! | `meter`, `telemetry` | what requests to models used: rows and traces |
 //! | `route` | one file per verb |
 //! | `upstream` | requests that are for Anthropic's own skills |
 //! | `openapi` | the description of all this |
@@ -36,6 +38,8 @@ mod extract;
 mod form;
 mod ids;
 mod intake;
+mod limits;
+mod meter;
 mod openapi;
 mod page;
 mod render;
@@ -43,9 +47,10 @@ mod route;
 mod secret;
 mod serve;
 mod settings;
+mod telemetry;
 mod upstream;
 
 pub use app::App;
 pub use secret::Secret;
 pub use serve::{ServeOptions, serve};
-pub use settings::{AnthropicAccount, Settings, SkillsAt};
+pub use settings::{AnthropicAccount, Settings, SkillsAt, TelemetrySettings};

@@ -73,6 +73,7 @@ pub async fn serve(
     }
     drop(listener);
     crew.finish().await;
+    app.settle().await;
     // It stops by the same token.
     let _ = house.await;
     Ok(())

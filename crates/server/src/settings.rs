@@ -29,6 +29,14 @@ pub struct Settings {
     pub sandbox: Door,
     /// Bytes of a request to a model.
     pub request_bytes: usize,
+    /// After how long a silence of a model a translated stream gives a sign of life.
+    pub ping: Option<Duration>,
+    /// How long answers of `/v1/responses` are kept.
+    pub responses_kept: Duration,
+    /// Whether `/v1/models` also shows what the providers list themselves.
+    pub upstream_models: bool,
+    /// Where traces go; nowhere by default.
+    pub telemetry: Option<TelemetrySettings>,
     /// Bounds on an uploaded skill.
     pub skill_limits: Limits,
     /// Bytes of an uploaded file.
@@ -50,12 +58,27 @@ impl Default for Settings {
             runs: Runs::default(),
             sandbox: Door::default(),
             request_bytes: 32 << 20,
+            ping: Some(Duration::from_secs(15)),
+            responses_kept: Duration::from_secs(30 * 24 * 3_600),
+            upstream_models: false,
+            telemetry: None,
             skill_limits: Limits::default(),
             file_bytes: 500_000_000,
             uploads: 16,
             idle: Duration::from_secs(60),
         }
     }
+}
+
+/// A collector of traces that speaks OTLP over HTTP.
+#[derive(Debug, Clone)]
+pub struct TelemetrySettings {
+    /// The whole address, `/v1/traces` included.
+    pub endpoint: String,
+    /// Headers sent along, such as a key.
+    pub headers: Vec<(String, String)>,
+    /// What this server is called in traces.
+    pub service: String,
 }
 
 /// Whose skills a request is about.

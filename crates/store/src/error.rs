@@ -18,6 +18,8 @@ pub enum Kind {
     Tenant,
     /// A run.
     Run,
+    /// A stored answer of a model.
+    Response,
 }
 
 impl Kind {
@@ -30,6 +32,7 @@ impl Kind {
             Kind::Key => "key",
             Kind::Tenant => "tenant",
             Kind::Run => "run",
+            Kind::Response => "response",
         }
     }
 }
@@ -205,6 +208,7 @@ impl Error {
                 Kind::Key => "key-not-found",
                 Kind::Tenant => "tenant-not-found",
                 Kind::Run => "run-not-found",
+                Kind::Response => "response-not-found",
             },
             Error::NoVersion { .. } => "skill-without-version",
             Error::NameMismatch { .. } => "skill-name-mismatch",

@@ -19,6 +19,8 @@ const REQUESTS: Duration = Duration::from_secs(24 * 3600);
 const SESSIONS: Duration = Duration::from_secs(60 * 24 * 3600);
 /// How long the record of a run is kept.
 const RUNS: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long usage is kept: more than a year, so that years can be compared.
+const USAGE: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// What was collected.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,6 +47,8 @@ impl Store {
         let sql = Sql::new("DELETE FROM requests WHERE created_at < $1");
         self.db().run(sql.bind(now.before(REQUESTS))).await?;
         self.forget_runs(now).await?;
+        self.drop_old_usage(now.before(USAGE)).await?;
+        self.drop_old_responses(now).await?;
         let mut after = String::new();
         loop {
             let batch = self.unreferenced(before, &after).await?;

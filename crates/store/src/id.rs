@@ -21,6 +21,7 @@ pub(crate) enum Prefix {
     Key,
     Blob,
     Run,
+    Usage,
 }
 
 impl Prefix {
@@ -32,6 +33,7 @@ impl Prefix {
             Prefix::Key => "key_",
             Prefix::Blob => "blob_",
             Prefix::Run => "run_",
+            Prefix::Usage => "use_",
         }
     }
 }

@@ -16,6 +16,7 @@ use crate::Store;
 use crate::db::{Row, Sql};
 use crate::error::{Error, Kind, Result};
 use crate::id::{self, Prefix};
+use crate::key_limits::KeyLimits;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -88,6 +89,8 @@ pub struct KeyRecord {
     pub prefix: String,
     /// What it may do, in order.
     pub scopes: Vec<Scope>,
+    /// What it may spend.
+    pub limits: KeyLimits,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it was last seen, to the minute.
@@ -116,6 +119,7 @@ impl KeyRecord {
             name: row.text("name")?,
             prefix: row.text("prefix")?,
             scopes: scopes.split(' ').map(Scope::parse).collect::<Result<_>>()?,
+            limits: KeyLimits::read(row)?,
             created_at: row.time("created_at")?,
             last_used_at: row.maybe_time("last_used_at")?,
             expires_at: row.maybe_time("expires_at")?,
@@ -157,16 +161,29 @@ impl KeyMemory {
     }
 }
 
-const COLUMNS: &str = "SELECT id, tenant, name, prefix, hash, scopes, created_at, last_used_at,
+const COLUMNS: &str = "SELECT id, tenant, name, prefix, hash, scopes, models,
+    requests_per_minute, tokens_per_minute, budget_nanos, budget_period, created_at, last_used_at,
     expires_at, revoked_at FROM keys WHERE ";
 
 impl Store {
-    /// Makes a key. This is the only time it can be seen.
+    /// Makes a key without limits. This is the only time it can be seen.
     pub async fn create_key(
         &self,
         tenant: &TenantId,
         new: &NewKey<'_>,
     ) -> Result<(KeyRecord, SecretKey)> {
+        let limits = KeyLimits::default();
+        self.create_limited_key(tenant, new, &limits).await
+    }
+
+    /// Makes a key that may spend only so much. This is the only time it can be seen.
+    pub async fn create_limited_key(
+        &self,
+        tenant: &TenantId,
+        new: &NewKey<'_>,
+        limits: &KeyLimits,
+    ) -> Result<(KeyRecord, SecretKey)> {
+        limits.check()?;
         let scopes = ordered(new.scopes)?;
         let (secret, prefix) = SecretKey::generate()?;
         let now = Timestamp::now();
@@ -176,6 +193,7 @@ impl Store {
             name: new.name.to_owned(),
             prefix,
             scopes,
+            limits: limits.clone(),
             created_at: now,
             last_used_at: None,
             expires_at: new.expires_in.map(|time| now.after(time)),
@@ -183,13 +201,14 @@ impl Store {
         };
         let names: Vec<_> = key.scopes.iter().map(|scope| scope.as_str()).collect();
         let sql = Sql::new(
-            "INSERT INTO keys (id, tenant, name, prefix, hash, scopes, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            "INSERT INTO keys (id, tenant, name, prefix, hash, scopes, created_at, expires_at,
+                 models, requests_per_minute, tokens_per_minute, budget_nanos, budget_period)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         );
         let sql = sql.bind(&key.id).bind(tenant.as_str()).bind(&key.name);
         let sql = sql.bind(&key.prefix).bind(hash(secret.reveal()).hex());
         let sql = sql.bind(names.join(" ")).bind(now).bind(key.expires_at);
-        tenant.known(self.db().run(sql).await)?;
+        tenant.known(self.db().run(limits.bound(sql)).await)?;
         Ok((key, secret))
     }
 

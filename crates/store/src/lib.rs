@@ -41,8 +41,9 @@
 //! | `blob` | content by digest: staging, adopting, reading |
 //! | `skills` | skills and versions: upload, get, list, search, default, delete |
 //! | `resolve` | the way from an id to a loaded skill, mostly from memory |
-//! | `files`, `keys`, `tenant` | the other things that stay |
 //! | `runs`, `sessions`, `hidden` | what runs leave behind |
+//! | `files`, `keys`, `key_limits`, `tenant` | the other things that stay |
+//! | `usage`, `responses` | what requests to models used, and answers kept for later |
 //! | `gc` | collecting what nobody refers to |
 //! | `page`, `id`, `time`, `words`, `error` | what the others are made of |
 //!
@@ -61,15 +62,18 @@ mod files;
 mod gc;
 mod hidden;
 mod id;
+mod key_limits;
 mod keys;
 mod page;
 mod resolve;
+mod responses;
 mod runs;
 mod sessions;
 mod skills;
 mod store;
 mod tenant;
 mod time;
+mod usage;
 mod words;
 
 pub use blob::ContentStream;
@@ -78,9 +82,11 @@ pub use db::Engine;
 pub use error::{Error, Kind, Result};
 pub use files::{FileFilter, FileRecord, NewFile};
 pub use gc::Collected;
+pub use key_limits::{Budget, KeyLimits, Period};
 pub use keys::{KeyRecord, NewKey, Scope, SecretKey};
 pub use page::{Cursor, MAX_LIMIT, Order, Page, PageRequest, Position};
 pub use resolve::ResolvedSkill;
+pub use responses::{NewResponse, ResponseRecord};
 pub use runs::{NewRun, RunDetail, RunRecord};
 pub use sessions::SessionRecord;
 pub use skills::{
@@ -91,3 +97,4 @@ pub use skills::{
 pub use store::Store;
 pub use tenant::{TenantId, TenantRecord};
 pub use time::Timestamp;
+pub use usage::{UsageBy, UsageQuery, UsageRow, UsageSum};

@@ -7,6 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// The beginning of 1970.
+    pub const EPOCH: Timestamp = Timestamp(0);
+
     /// The clock of this machine.
     pub fn now() -> Self {
         let since = SystemTime::now()

@@ -100,6 +100,9 @@ pub struct ReplyContext {
     pub created: u64,
     /// Whether a Chat stream ends with a chunk of usage.
     pub include_usage: bool,
+    /// Whether the writer of a Responses stream keeps the answer it has told, for
+    /// [`StreamWriter::take_response`](crate::StreamWriter::take_response).
+    pub keep_response: bool,
     /// Names of the tools whose argument is free text.
     pub(crate) freeform: Vec<String>,
     /// Settings a Responses answer repeats.
@@ -115,12 +118,19 @@ impl ReplyContext {
             model: Some(request.model.clone()),
             created,
             include_usage: include_usage(request),
+            keep_response: false,
             freeform: freeform(request),
             echo: match request.origin {
                 Dialect::Responses => crate::responses::echo(request),
                 _ => Map::new(),
             },
         }
+    }
+
+    /// Has a Responses answer repeat a setting that is not in the request as the model
+    /// was sent it.
+    pub fn repeat(&mut self, key: &str, value: Value) {
+        self.echo.insert(key.to_owned(), value);
     }
 
     /// The id for the client, fitted with the dialect's prefix.

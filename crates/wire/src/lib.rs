@@ -89,7 +89,9 @@ pub use context::{Outgoing, ReadContext, ReplyContext, WriteOptions};
 pub use drops::Dropped;
 pub use error::WireError;
 pub use render::{Rendered, render};
-pub use roads::{is_error, read_error, read_request, read_response, write_request, write_response};
+pub use roads::{
+    is_error, read_error, read_request, read_response, read_usage, write_request, write_response,
+};
 pub use streams::{StreamReader, StreamWriter};
 
 /// A dialect a model's server speaks.

@@ -267,6 +267,15 @@ impl StreamWriter {
         }
     }
 
+    /// The answer a Responses stream has told, once, after its end; only where the
+    /// context asked for it to be kept.
+    pub fn take_response(&mut self) -> Option<Value> {
+        match &mut self.0 {
+            Writer::Responses(writer) => writer.take_response().map(Value::Object),
+            Writer::Messages(_) | Writer::Chat(_) => None,
+        }
+    }
+
     /// What could not be said since the last call.
     pub fn take_dropped(&mut self) -> Vec<Dropped> {
         match &mut self.0 {

@@ -3,6 +3,14 @@
 /// Why a configuration was refused. Every message begins with the entry at fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
+    /// A price that is none.
+    #[error("{entry}: {price} is no price; prices are numbers from 0, per million tokens")]
+    BadPrice {
+        /// Where.
+        entry: String,
+        /// What is there.
+        price: String,
+    },
     /// Two entries have one name.
     #[error("{entry}: there is already an entry of this name; give it another")]
     Duplicate {
@@ -81,6 +89,7 @@ impl ConfigError {
     /// Stable identifier of the reason.
     pub fn code(&self) -> &'static str {
         match self {
+            ConfigError::BadPrice { .. } => "bad-price",
             ConfigError::Duplicate { .. } => "duplicate-name",
             ConfigError::BadName { .. } => "bad-name",
             ConfigError::UnknownProvider { .. } => "unknown-provider",

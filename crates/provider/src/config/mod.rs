@@ -6,6 +6,8 @@
 mod error;
 mod kind;
 mod policy;
+mod price;
+mod write;
 
 pub use error::ConfigError;
 pub use kind::{
@@ -13,6 +15,8 @@ pub use kind::{
     Kind, OpenAiOptions, ScriptedOptions, VertexOptions,
 };
 pub use policy::{Breaker, Limit, Retry, Timeouts};
+pub use price::Price;
+pub use write::WriteChanges;
 
 use crate::env::Env;
 use crate::key::KeySource;
@@ -105,7 +109,11 @@ pub struct ModelConfig {
     /// How many calls may run at once.
     pub limit: Option<Limit>,
     /// What the model can do, where models of one dialect differ.
-    pub write: Option<prowess_wire::WriteOptions>,
+    pub write: WriteChanges,
+    /// When to leave it alone; as its provider says when left out.
+    pub breaker: Option<Breaker>,
+    /// What its tokens cost.
+    pub price: Option<Price>,
 }
 
 impl ModelConfig {
@@ -118,7 +126,9 @@ impl ModelConfig {
             model: None,
             fallbacks: Vec::new(),
             limit: None,
-            write: None,
+            write: WriteChanges::default(),
+            breaker: None,
+            price: None,
         }
     }
 

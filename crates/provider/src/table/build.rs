@@ -48,12 +48,14 @@ impl Table {
                 entry: format!("models.{}.limit", model.name),
             });
         }
-        let write = model.write.clone();
+        check_price(model)?;
+        let breaker = model.breaker.as_ref().unwrap_or(&provider.breaker);
         Ok(Entry {
             lane: Arc::new(Lane {
-                breaker: Breaker::new(&provider.name, &provider.breaker),
+                breaker: Breaker::new(&provider.name, breaker),
                 limiter: limiter.map(|limit| Limiter::new(&model.name, limit)),
-                write: write.unwrap_or_else(|| provider.lane.write.clone()),
+                write: model.write.apply(&provider.lane.write),
+                price: model.price.clone(),
             }),
             provider,
             name: model.name.clone(),
@@ -128,6 +130,29 @@ fn build_providers(config: &Config) -> Result<Vec<Arc<Provider>>, ConfigError> {
         providers.push(Arc::new(Provider::build(entry, &config.env)?));
     }
     Ok(providers)
+}
+
+fn check_price(model: &ModelConfig) -> Result<(), ConfigError> {
+    let Some(price) = &model.price else {
+        return Ok(());
+    };
+    let all = [
+        Some(price.input),
+        Some(price.output),
+        price.cache_read,
+        price.cache_write,
+    ];
+    let bad = all
+        .into_iter()
+        .flatten()
+        .find(|price| !price.is_finite() || *price < 0.0);
+    match bad {
+        None => Ok(()),
+        Some(price) => Err(ConfigError::BadPrice {
+            entry: format!("models.{}", model.name),
+            price: price.to_string(),
+        }),
+    }
 }
 
 fn check_name(name: &str, model: &str) -> Result<(), ConfigError> {

@@ -1,12 +1,14 @@
 //! AWS Bedrock: InvokeModel with Anthropic's body, and Converse.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use prowess_wire::raw::RawObject;
 use prowess_wire::tweaks::{Host, hosted_body};
 use prowess_wire::{Dialect, ReadContext, StreamReader};
 use url::Url;
 
 use super::sigv4::Signer;
-use super::{Job, below, post, take_betas};
+use super::{Job, Task, below, post, take_betas};
 use crate::config::BedrockApi;
 use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, Secret};
@@ -40,6 +42,7 @@ impl Bedrock {
         // Its streams are no server-sent events.
         job.headers.remove(http::header::ACCEPT);
         let (operation, body) = match (job.dialect, job.stream) {
+            _ if job.task == Task::CountTokens => ("count-tokens", self.count_body(&job, &betas)),
             (Dialect::Messages, false) => ("invoke", self.invoke_body(&job, &betas)),
             (Dialect::Messages, true) => (
                 "invoke-with-response-stream",
@@ -61,6 +64,21 @@ impl Bedrock {
             Dialect::Messages => StreamReader::bedrock_invoke(context),
             other => StreamReader::new(other, context),
         }
+    }
+
+    /// The request to be counted stands inside another; one of InvokeModel in base64.
+    fn count_body(&self, job: &Job<'_>, betas: &[String]) -> bytes::Bytes {
+        let input = match job.dialect {
+            Dialect::Messages => {
+                let body = STANDARD.encode(self.invoke_body(job, betas));
+                format!("{{\"invokeModel\":{{\"body\":\"{body}\"}}}}")
+            }
+            _ => {
+                let body = String::from_utf8_lossy(&job.body);
+                format!("{{\"converse\":{body}}}")
+            }
+        };
+        format!("{{\"input\":{input}}}").into()
     }
 
     fn invoke_body(&self, job: &Job<'_>, betas: &[String]) -> bytes::Bytes {

@@ -1,9 +1,10 @@
 //! Google's Gemini API.
 
 use http::HeaderMap;
+use prowess_wire::raw::{Edit, RawObject};
 use url::Url;
 
-use super::{Job, below, get, post};
+use super::{Job, Task, below, get, post};
 use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
@@ -19,12 +20,28 @@ impl Gemini {
         job: Job<'_>,
         key: Option<&Secret>,
     ) -> Result<HttpRequest, KeyError> {
+        if job.task == Task::CountTokens {
+            return self.count_request(job, key);
+        }
         let operation = operation(job.model, job.stream);
         let mut url = below(&self.base, [&self.api_version, "models", &operation]);
         if job.stream {
             url.set_query(Some("alt=sse"));
         }
         Ok(post(url, with_key(job.headers, key)?, job.body))
+    }
+
+    /// The request to be counted, model and all, stands inside another.
+    fn count_request(&self, job: Job<'_>, key: Option<&Secret>) -> Result<HttpRequest, KeyError> {
+        let operation = format!("{}:countTokens", job.model);
+        let url = below(&self.base, [&self.api_version, "models", &operation]);
+        let model = serde_json::Value::from(format!("models/{}", job.model)).to_string();
+        let body = match RawObject::parse(&job.body) {
+            Ok(raw) => raw.edited(&[Edit::Set("model", &model)]),
+            Err(_) => job.body.to_vec(),
+        };
+        let body = [b"{\"generateContentRequest\":", body.as_slice(), b"}"].concat();
+        Ok(post(url, with_key(job.headers, key)?, body.into()))
     }
 
     pub(crate) fn list_request(

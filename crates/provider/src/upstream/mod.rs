@@ -96,6 +96,18 @@ impl Upstream {
         }
     }
 
+    /// The dialect in which its own counter of tokens is asked, where it has one.
+    pub(crate) fn counter(&self, model: &str) -> Option<Dialect> {
+        match self {
+            Upstream::Anthropic(_) => Some(Dialect::Messages),
+            Upstream::OpenAi(openai) => openai.responses.then_some(Dialect::Responses),
+            Upstream::Azure(_) => Some(Dialect::Responses),
+            Upstream::Bedrock(bedrock) => Some(bedrock.dialect(model)),
+            Upstream::Vertex(vertex) => Some(vertex.dialect(model)),
+            Upstream::Gemini(_) => Some(Dialect::Gemini),
+        }
+    }
+
     /// Whether it cannot be called without a key. Bedrock can: by signature.
     pub(crate) fn needs_key(&self) -> bool {
         match self {

@@ -75,7 +75,11 @@ impl Vertex {
 
     fn google(&self, mut job: Job<'_>) -> HttpRequest {
         take_betas(&mut job.headers);
-        let mut url = self.model("google", &gemini::operation(job.model, job.stream));
+        let operation = match job.task {
+            Task::Generate => gemini::operation(job.model, job.stream),
+            Task::CountTokens => format!("{}:countTokens", job.model),
+        };
+        let mut url = self.model("google", &operation);
         if job.stream {
             url.set_query(Some("alt=sse"));
         }

@@ -186,7 +186,7 @@ pub async fn forward(
 pub fn passed(forwarded: Forwarded) -> Passed {
     match forwarded {
         Forwarded::Passed(passed) => *passed,
-        Forwarded::Called { .. } => panic!("it was translated"),
+        other => panic!("it was not passed on: {other:?}"),
     }
 }
 

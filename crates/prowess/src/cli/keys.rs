@@ -4,11 +4,16 @@ use std::time::Duration;
 
 use anyhow::Context;
 use comfy_table::{Table, presets};
-use prowess_store::{KeyRecord, NewKey, Scope, Store, TenantId, Timestamp};
+use prowess_store::{
+    Budget, KeyLimits, KeyRecord, NewKey, Period, Scope, Store, TenantId, Timestamp,
+};
 use serde_json::{Value, json};
 
 use super::serve::Place;
 use super::{Exit, date, output};
+
+/// Parts of a unit of money.
+const NANOS: f64 = 1e9;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
@@ -28,6 +33,20 @@ pub(super) struct Create {
     #[arg(long = "scope", value_name = "SCOPE", default_values = ["read", "use", "publish"])]
     #[arg(value_parser = ["read", "use", "publish", "admin"], value_delimiter = ',')]
     scopes: Vec<String>,
+    /// A model it may use, by the name clients say; a * stands for anything. May be
+    /// given several times; all models when left out
+    #[arg(long = "model", value_name = "GLOB")]
+    models: Vec<String>,
+    /// Requests to models per minute
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rpm: Option<u32>,
+    /// Tokens per minute, in and out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    tpm: Option<u64>,
+    /// What it may spend: 5, 5/day or 100/month, in the currency of the prices of
+    /// [[models]]
+    #[arg(long, value_name = "AMOUNT[/day|month]", value_parser = budget)]
+    budget: Option<Budget>,
     /// Days until it expires; never when left out
     #[arg(long, value_name = "DAYS")]
     expires: Option<u32>,
@@ -97,7 +116,14 @@ async fn create(args: &Create) -> anyhow::Result<()> {
         scopes: &scopes,
         expires_in: args.expires.map(days),
     };
-    let (key, secret) = store.create_key(&tenant, &new).await?;
+    let limits = KeyLimits {
+        models: args.models.clone(),
+        requests_per_minute: args.rpm,
+        tokens_per_minute: args.tpm,
+        budget: args.budget,
+    };
+    let made = store.create_limited_key(&tenant, &new, &limits).await;
+    let (key, secret) = made?;
     store.close().await;
     if args.common.json {
         let mut shown = as_json(&key);
@@ -108,9 +134,10 @@ async fn create(args: &Create) -> anyhow::Result<()> {
     }
     output::out(&format!("{}\n", secret.reveal()))?;
     output::remark(&format!(
-        "{} for tenant `{tenant}`: {}. Keep it: it is not shown again",
+        "{} for tenant `{tenant}`: {}; {}. Keep it: it is not shown again",
         key.id,
-        names(&key.scopes).join(", ")
+        names(&key.scopes).join(", "),
+        limited(&key.limits).unwrap_or_else(|| "no limits".to_owned())
     ));
     Ok(())
 }
@@ -124,11 +151,22 @@ async fn list(args: &List) -> anyhow::Result<()> {
     }
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["ID", "PREFIX", "NAME", "SCOPES", "LAST USED", "STATE"]);
+    let header = [
+        "ID",
+        "PREFIX",
+        "NAME",
+        "SCOPES",
+        "LIMITS",
+        "LAST USED",
+        "STATE",
+    ];
+    table.set_header(header);
     for key in &keys {
         let used = key.last_used_at.map_or("-".to_owned(), at);
         let scopes = names(&key.scopes).join(",");
-        table.add_row([&key.id, &key.prefix, &key.name, &scopes, &used, state(key)]);
+        let limits = limited(&key.limits).unwrap_or_else(|| "-".to_owned());
+        let (id, prefix, name) = (&key.id, &key.prefix, &key.name);
+        table.add_row([id, prefix, name, &scopes, &limits, &used, state(key)]);
     }
     if !keys.is_empty() {
         output::out(&format!("{}\n", table.trim_fmt()))?;
@@ -158,11 +196,58 @@ fn as_json(key: &KeyRecord) -> Value {
         "name": key.name,
         "prefix": key.prefix,
         "scopes": names(&key.scopes),
+        "models": key.limits.models,
+        "requests_per_minute": key.limits.requests_per_minute,
+        "tokens_per_minute": key.limits.tokens_per_minute,
+        "budget": key.limits.budget.map(|budget| json!({
+            "amount": amount(budget),
+            "period": budget.period.as_str(),
+        })),
         "created_at": at(key.created_at),
         "last_used_at": key.last_used_at.map(at),
         "expires_at": key.expires_at.map(at),
         "revoked_at": key.revoked_at.map(at),
     })
+}
+
+/// `5`, `5/day`, `0.25/month`.
+fn budget(text: &str) -> Result<Budget, String> {
+    let (amount, period) = match text.split_once('/') {
+        Some((amount, period)) => (amount, Period::parse(period).map_err(|e| e.to_string())?),
+        None => (text, Period::Ever),
+    };
+    let amount: f64 = amount
+        .trim_start_matches('$')
+        .parse()
+        .map_err(|_| format!("`{amount}` is not an amount, for instance 5 or 0.25"))?;
+    let nanos = amount * NANOS;
+    // What is more than a budget can hold is no budget.
+    if !(nanos.is_finite() && (0.0..9e18).contains(&nanos)) {
+        return Err(format!("`{amount}` is not an amount from 0"));
+    }
+    Ok(Budget {
+        nanos: nanos.round() as u64,
+        period,
+    })
+}
+
+fn amount(budget: Budget) -> f64 {
+    budget.nanos as f64 / NANOS
+}
+
+/// What a key may spend, in a line; nothing when it has no limits.
+fn limited(limits: &KeyLimits) -> Option<String> {
+    let mut all = Vec::new();
+    if !limits.models.is_empty() {
+        all.push(limits.models.join(","));
+    }
+    all.extend(limits.requests_per_minute.map(|n| format!("{n} rpm")));
+    all.extend(limits.tokens_per_minute.map(|n| format!("{n} tpm")));
+    all.extend(limits.budget.map(|budget| match budget.period {
+        Period::Ever => format!("{} in all", amount(budget)),
+        period => format!("{}/{}", amount(budget), period.as_str()),
+    }));
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 fn names(scopes: &[Scope]) -> Vec<&'static str> {
@@ -181,4 +266,20 @@ fn state(key: &KeyRecord) -> &'static str {
 
 fn at(time: Timestamp) -> String {
     date(time.as_seconds())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_an_amount_and_perhaps_a_period() {
+        let read = |text| budget(text).map(|budget| (budget.nanos, budget.period.as_str()));
+        assert_eq!(read("5"), Ok((5_000_000_000, "ever")));
+        assert_eq!(read("$0.25/day"), Ok((250_000_000, "day")));
+        assert_eq!(read("100/month"), Ok((100_000_000_000, "month")));
+        for bad in ["", "-1", "5/week", "five", "inf", "1e30"] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -7,6 +7,7 @@
 mod call;
 mod client;
 mod completions;
+mod config;
 mod demo;
 mod doctor;
 mod fetch;
@@ -22,6 +23,7 @@ mod skill;
 mod snippet;
 mod toolbox;
 mod tools;
+mod usage;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -84,6 +86,11 @@ enum Command {
     Keys(keys::Command),
     /// Show what became of requests that named skills
     Runs(runs::Args),
+    /// Check a configuration, print its schema, or import one
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Show what requests to models used
+    Usage(usage::Args),
     /// Run commands the way a model's code runs
     #[command(subcommand)]
     Sandbox(sandbox::Command),
@@ -152,6 +159,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve::run(&args),
         Command::Keys(command) => keys::run(&command),
         Command::Runs(args) => runs::run(&args),
+        Command::Config(command) => config::run(&command),
+        Command::Usage(args) => usage::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::ReferenceValidate(args) => reference::validate("prowess", &args.paths),
         Command::ReadProperties(args) => reference::read_properties("prowess", &args.paths),

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use prowess_store::StoreConfig;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(super) const KEYS: &[&str] = &["url", "options", "inline_bytes"];
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Blobs")]
 pub(super) struct Raw {
     /// `local`, or the URL of an object store: `s3://bucket/prefix`.
     url: Option<String>,

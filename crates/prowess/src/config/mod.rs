@@ -6,6 +6,7 @@
 
 mod blobs;
 mod error;
+pub mod import;
 mod keys;
 mod models;
 mod providers;
@@ -14,12 +15,15 @@ mod secret;
 mod server;
 mod skills;
 mod store;
+mod telemetry;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use prowess_provider::config::Config as Gateway;
+use prowess_server::Settings;
 use prowess_store::StoreConfig;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use keys::Section;
@@ -58,8 +62,9 @@ pub struct Overrides {
 }
 
 /// The file as written.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(title = "prowess.toml", description = "The configuration of Prowess.")]
 struct Raw {
     server: server::Raw,
     store: store::Raw,
@@ -68,6 +73,7 @@ struct Raw {
     providers: BTreeMap<String, providers::Raw>,
     models: Vec<models::Raw>,
     skills: skills::Raw,
+    telemetry: telemetry::Raw,
 }
 
 /// Every section and its keys.
@@ -79,7 +85,13 @@ const SECTIONS: &[Section] = &[
     Section::named("providers", providers::KEYS),
     Section::list("models", models::KEYS),
     Section::one("skills", skills::KEYS),
+    Section::one("telemetry", telemetry::KEYS),
 ];
+
+/// The JSON schema of the file, for editors.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(Raw).to_value()
+}
 
 impl Config {
     /// Reads the named file, or [`FILE`] if it is there, and checks everything.
@@ -101,17 +113,21 @@ impl Config {
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigError::toml(text, &error))?;
         let data_dir = server::data_dir(&raw.server, overrides)?;
         let providers = providers::check(raw.providers, folder)?;
+        let server = server::check(&raw.server, overrides, &providers)?;
         Ok(Config {
             sandbox: sandbox::check(raw.sandbox, &data_dir)?,
             store: store::check(&raw.store, &raw.blobs, data_dir, overrides)?,
-            server: {
-                let mut server = server::check(&raw.server, overrides, &providers)?;
-                server.settings.runs = skills::check(raw.skills)?;
-                server
+            server: Server {
+                settings: Settings {
+                    runs: skills::check(raw.skills)?,
+                    telemetry: telemetry::check(&raw.telemetry)?,
+                    ..server.settings
+                },
+                ..server
             },
             gateway: Gateway {
                 providers,
-                models: models::check(raw.models),
+                models: models::check(raw.models)?,
                 ..Gateway::default()
             },
         })

@@ -1,7 +1,12 @@
 //! `[[models]]`: the names clients use, and what they mean.
 
-use prowess_provider::config::{Limit, ModelConfig};
+use std::time::Duration;
+
+use prowess_provider::config::{Breaker, Limit, ModelConfig, Price, WriteChanges};
+use schemars::JsonSchema;
 use serde::Deserialize;
+
+use super::error::ConfigError;
 
 pub(super) const KEYS: &[&str] = &[
     "name",
@@ -10,10 +15,27 @@ pub(super) const KEYS: &[&str] = &[
     "model",
     "fallbacks",
     "concurrent",
+    "queued",
+    "wait_seconds",
+    "breaker_failures",
+    "breaker_seconds",
+    "input_price",
+    "output_price",
+    "cache_read_price",
+    "cache_write_price",
+    "default_max_tokens",
+    "sampling",
+    "effort_levels",
+    "system_in_place",
+    "unsigned_calls",
+    "legacy_max_tokens",
+    "reasoning_content",
+    "cache_breakpoints",
 ];
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Model")]
 pub(super) struct Raw {
     /// What clients say; a trailing `*` matches the rest.
     name: String,
@@ -27,22 +49,126 @@ pub(super) struct Raw {
     /// Models to turn to, in this order, when this one fails.
     #[serde(default)]
     fallbacks: Vec<String>,
-    /// Calls at once; ten times as many may wait.
+    /// Calls at once; more wait.
     concurrent: Option<usize>,
+    /// Calls that may wait; ten times `concurrent` when left out.
+    queued: Option<usize>,
+    /// How long a call may wait; a minute when left out.
+    wait_seconds: Option<u64>,
+    /// Failures in a row until the model is left alone; as its provider's when left out.
+    breaker_failures: Option<u32>,
+    /// How long it is then left alone.
+    breaker_seconds: Option<u64>,
+    /// The price of a million tokens of input.
+    input_price: Option<f64>,
+    /// The price of a million tokens of output.
+    output_price: Option<f64>,
+    /// The price of a million tokens read from a cache; that of input when left out.
+    cache_read_price: Option<f64>,
+    /// The price of a million tokens written to a cache; that of input when left out.
+    cache_write_price: Option<f64>,
+    /// The limit sent to models that demand one, when the client set none.
+    default_max_tokens: Option<u64>,
+    /// Whether temperature, top_p and top_k may be sent.
+    sampling: Option<bool>,
+    /// Whether the model takes an effort level instead of a thinking budget.
+    effort_levels: Option<bool>,
+    /// Whether a system message may stand in the middle of a conversation.
+    system_in_place: Option<bool>,
+    /// Whether Gemini is to accept past calls without a thought signature.
+    unsigned_calls: Option<bool>,
+    /// Whether a Chat server wants the old `max_tokens`.
+    legacy_max_tokens: Option<bool>,
+    /// Whether a Chat server takes thoughts back as `reasoning_content`.
+    reasoning_content: Option<bool>,
+    /// Whether an OpenAI server takes `prompt_cache_breakpoint` marks.
+    cache_breakpoints: Option<bool>,
 }
 
-pub(super) fn check(raw: Vec<Raw>) -> Vec<ModelConfig> {
-    raw.into_iter().map(Raw::into_config).collect()
+pub(super) fn check(raw: Vec<Raw>) -> Result<Vec<ModelConfig>, ConfigError> {
+    raw.into_iter().map(Raw::check).collect()
 }
 
 impl Raw {
-    fn into_config(self) -> ModelConfig {
-        ModelConfig {
+    fn check(self) -> Result<ModelConfig, ConfigError> {
+        Ok(ModelConfig {
+            limit: self.limit()?,
+            breaker: self.breaker(),
+            price: self.price()?,
+            write: self.write(),
             aliases: self.aliases,
             model: self.model,
             fallbacks: self.fallbacks,
-            limit: self.concurrent.map(Limit::of),
             ..ModelConfig::new(self.name, self.provider)
+        })
+    }
+
+    fn limit(&self) -> Result<Option<Limit>, ConfigError> {
+        match self.concurrent {
+            Some(concurrent) => {
+                let usual = Limit::of(concurrent);
+                Ok(Some(Limit {
+                    queued: self.queued.unwrap_or(usual.queued),
+                    wait: self.wait_seconds.map_or(usual.wait, Duration::from_secs),
+                    ..usual
+                }))
+            }
+            None if self.queued.is_some() || self.wait_seconds.is_some() => {
+                let reason = "nothing waits for a model without `concurrent`; set it too";
+                Err(self.invalid("queued", reason))
+            }
+            None => Ok(None),
         }
+    }
+
+    fn breaker(&self) -> Option<Breaker> {
+        if self.breaker_failures.is_none() && self.breaker_seconds.is_none() {
+            return None;
+        }
+        Some(breaker(self.breaker_failures, self.breaker_seconds))
+    }
+
+    fn price(&self) -> Result<Option<Price>, ConfigError> {
+        match (self.input_price, self.output_price) {
+            (Some(input), Some(output)) => Ok(Some(Price {
+                input,
+                output,
+                cache_read: self.cache_read_price,
+                cache_write: self.cache_write_price,
+            })),
+            (None, None) if self.cache_read_price.is_none() && self.cache_write_price.is_none() => {
+                Ok(None)
+            }
+            _ => {
+                let reason = "a price needs both input_price and output_price; 0 is one too";
+                Err(self.invalid("input_price", reason))
+            }
+        }
+    }
+
+    fn write(&self) -> WriteChanges {
+        WriteChanges {
+            default_max_tokens: self.default_max_tokens,
+            sampling: self.sampling,
+            effort_levels: self.effort_levels,
+            system_in_place: self.system_in_place,
+            unsigned_calls: self.unsigned_calls,
+            legacy_max_tokens: self.legacy_max_tokens,
+            reasoning_content: self.reasoning_content,
+            cache_breakpoints: self.cache_breakpoints,
+        }
+    }
+
+    fn invalid(&self, key: &str, reason: &str) -> ConfigError {
+        ConfigError::invalid(format!("models.{}.{key}", self.name), reason)
+    }
+}
+
+/// When to leave something alone, as far as it is said.
+pub(super) fn breaker(failures: Option<u32>, seconds: Option<u64>) -> Breaker {
+    let usual = Breaker::default();
+    Breaker {
+        failures: failures.unwrap_or(usual.failures),
+        pause: seconds.map_or(usual.pause, Duration::from_secs),
     }
 }

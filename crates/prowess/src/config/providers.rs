@@ -12,9 +12,11 @@ use prowess_provider::config::{
     AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, GeminiOptions, KIND_WORDS,
     Kind, OpenAiOptions, Policies, ProviderConfig, ScriptedOptions, VertexOptions,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ConfigError;
+use super::models;
 
 pub(super) const KEYS: &[&str] = &[
     "kind",
@@ -26,6 +28,8 @@ pub(super) const KEYS: &[&str] = &[
     "answer_seconds",
     "idle_seconds",
     "attempts",
+    "breaker_failures",
+    "breaker_seconds",
     "version",
     "responses",
     "api_version",
@@ -42,8 +46,9 @@ pub(super) const KEYS: &[&str] = &[
     "script",
 ];
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Provider")]
 pub(super) struct Raw {
     /// `anthropic`, `openai`, `azure`, `bedrock`, `vertex`, `gemini` or `scripted`.
     kind: String,
@@ -65,6 +70,10 @@ pub(super) struct Raw {
     idle_seconds: Option<u64>,
     /// How often a request is sent at most.
     attempts: Option<u32>,
+    /// Failures in a row until a model is left alone; 0 for never.
+    breaker_failures: Option<u32>,
+    /// How long it is then left alone.
+    breaker_seconds: Option<u64>,
     /// `anthropic`: the API version sent when the client names none.
     version: Option<String>,
     /// `openai`: whether it has `/responses`.
@@ -127,6 +136,7 @@ impl Raw {
         set(&mut policies.timeouts.connect, self.connect_seconds);
         set(&mut policies.timeouts.answer, self.answer_seconds);
         set(&mut policies.timeouts.idle, self.idle_seconds);
+        policies.breaker = models::breaker(self.breaker_failures, self.breaker_seconds);
         policies.retry.attempts = self.attempts.unwrap_or(policies.retry.attempts);
         policies
     }

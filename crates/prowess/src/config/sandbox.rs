@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prowess_sandbox::{DockerSettings, DomainRule, Engine, Limits, PackageIndex, Settings};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ConfigError;
@@ -32,7 +33,7 @@ pub(super) const KEYS: &[&str] = &[
     "package_sources",
 ];
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Raw {
     /// `native`, `docker` or `off`.

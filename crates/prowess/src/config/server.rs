@@ -8,6 +8,7 @@ use prowess_provider::config::{Kind, ProviderConfig};
 use prowess_provider::{Env, KeySource};
 use prowess_server::{AnthropicAccount, Secret, ServeOptions, Settings, SkillsAt};
 use prowess_store::TenantId;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Overrides;
@@ -25,6 +26,9 @@ pub(super) const KEYS: &[&str] = &[
     "uploads",
     "connections",
     "grace_seconds",
+    "ping_seconds",
+    "responses_days",
+    "upstream_models",
 ];
 
 const LISTEN: &str = "127.0.0.1:4141";
@@ -33,8 +37,9 @@ const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
 /// Shorter master keys can be guessed.
 const MIN_KEY: usize = 16;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Server")]
 pub(super) struct Raw {
     /// Address and port.
     listen: Option<String>,
@@ -56,6 +61,13 @@ pub(super) struct Raw {
     connections: Option<usize>,
     /// How long requests under way may take to finish at the end.
     grace_seconds: Option<u64>,
+    /// After how long a silence of a model a translated stream gives a sign of life; 0
+    /// for never.
+    ping_seconds: Option<u64>,
+    /// How many days answers of `/v1/responses` are kept.
+    responses_days: Option<u64>,
+    /// Whether `/v1/models` also shows what the providers list themselves.
+    upstream_models: Option<bool>,
 }
 
 /// How the server listens and answers, checked.
@@ -88,6 +100,9 @@ pub(super) fn check(
             file_bytes: raw.file_bytes.unwrap_or(defaults.file_bytes),
             request_bytes: raw.request_bytes.unwrap_or(defaults.request_bytes),
             uploads: raw.uploads.unwrap_or(defaults.uploads),
+            ping: raw.ping_seconds.map_or(defaults.ping, ping),
+            responses_kept: raw.responses_days.map_or(defaults.responses_kept, days),
+            upstream_models: raw.upstream_models.unwrap_or(defaults.upstream_models),
             ..defaults
         },
         options: ServeOptions {
@@ -96,6 +111,14 @@ pub(super) fn check(
             ..options
         },
     })
+}
+
+fn ping(seconds: u64) -> Option<Duration> {
+    (seconds > 0).then(|| Duration::from_secs(seconds))
+}
+
+fn days(days: u64) -> Duration {
+    Duration::from_secs(days.saturating_mul(24 * 3_600))
 }
 
 /// Named outright, or the usual place of the user's data.

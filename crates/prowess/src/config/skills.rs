@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prowess_engine::{Disclosure, Limits, Record, Settings};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ConfigError;
@@ -20,7 +21,7 @@ pub(super) const KEYS: &[&str] = &[
     "record",
 ];
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Raw {
     /// How much a model is told of its skills before it asks: `progressive`, `full` or

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use prowess_store::StoreConfig;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ConfigError;
@@ -10,8 +11,9 @@ use super::{Overrides, blobs};
 
 pub(super) const KEYS: &[&str] = &["url"];
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Store")]
 pub(super) struct Raw {
     /// `sqlite`, or `postgres://…`; `env:NAME` and `file:PATH` keep its password out
     /// of this file.

@@ -87,6 +87,18 @@ impl Caller {
         ))
     }
 
+    /// Its key; nothing for the owner of the server.
+    pub(crate) fn key(&self) -> Option<&Arc<KeyRecord>> {
+        self.key.as_ref()
+    }
+
+    /// Whether a model is among those of its key.
+    pub(crate) fn may_use(&self, model: &str) -> bool {
+        self.key
+            .as_ref()
+            .is_none_or(|key| key.limits.allows_model(model))
+    }
+
     /// The id of its key, for the log.
     pub(crate) fn key_id(&self) -> Option<&str> {
         self.key.as_ref().map(|key| key.id.as_str())

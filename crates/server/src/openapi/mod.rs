@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use crate::auth::{Caller, Need};
 use crate::error::ApiError;
 
-const ABOUT: &str = "Skills and files in two vendors' dialects. Below `/anthropic/v1` requests and \
+const ABOUT: &str = "Models, skills and files in two vendors' dialects. Below `/anthropic/v1` requests and \
     answers have Anthropic's shapes, below `/openai/v1` OpenAI's. The same paths are found below \
     `/v1`, where a request with an `anthropic-version` header speaks Anthropic and any other \
     OpenAI.";

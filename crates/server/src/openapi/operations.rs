@@ -32,6 +32,8 @@ pub(super) enum Body {
     /// As OpenAI wants it.
     FileWithPurpose,
     DefaultVersion,
+    /// A request to a model; these fields must be there.
+    Model(&'static [&'static str]),
 }
 
 #[derive(Clone, Copy)]
@@ -40,11 +42,13 @@ pub(super) enum Answer {
     Object(&'static str),
     /// Any JSON object.
     Json,
+    /// An object, or a stream of events.
+    Stream,
     /// Bytes of this type.
     Bytes(&'static str),
 }
 
-const ERRORS: [(&str, &str); 10] = [
+const ERRORS: [(&str, &str); 13] = [
     ("400", "The request cannot be answered as it is"),
     ("401", "No key, or one that is not known"),
     ("403", "The key may not do this"),
@@ -53,8 +57,17 @@ const ERRORS: [(&str, &str); 10] = [
     ("408", "The body stood still"),
     ("409", "In conflict with what is there"),
     ("413", "Too large"),
-    ("502", "Anthropic's own API cannot be reached"),
-    ("503", "The store cannot be reached; try again"),
+    (
+        "429",
+        "Too much in too short a time, or the budget is spent",
+    ),
+    ("501", "Not possible here yet"),
+    ("502", "The upstream cannot be reached or makes no sense"),
+    (
+        "503",
+        "The store or the upstream cannot be reached; try again",
+    ),
+    ("504", "The upstream took too long"),
 ];
 
 /// The ways to name a version.
@@ -123,10 +136,15 @@ impl Operation {
     fn responses(&self) -> Value {
         let (kind, schema) = match self.answer {
             Answer::Object(name) => ("application/json", self.mount.schema(name)),
-            Answer::Json => ("application/json", json!({ "type": "object" })),
+            Answer::Json | Answer::Stream => ("application/json", json!({ "type": "object" })),
             Answer::Bytes(kind) => (kind, json!({ "type": "string", "format": "binary" })),
         };
-        let done = json!({ "description": "Done", "content": { kind: { "schema": schema } } });
+        let mut content = json!({ kind: { "schema": schema } });
+        if let (Answer::Stream, Some(content)) = (self.answer, content.as_object_mut()) {
+            let events = json!({ "schema": { "type": "string" } });
+            content.insert("text/event-stream".to_owned(), events);
+        }
+        let done = json!({ "description": "Done", "content": content });
         let mut responses = Map::from_iter([("200".to_owned(), done)]);
         for (status, meaning) in ERRORS {
             let content = json!({ "application/json": { "schema": self.mount.schema("Error") } });
@@ -159,6 +177,11 @@ impl Body {
             Body::FileWithPurpose => {
                 let all = json!({ "file": binary, "purpose": purpose });
                 ("multipart/form-data", json!(["file", "purpose"]), all)
+            }
+            Body::Model(required) => {
+                let name = json!({ "type": "string", "minLength": 1 });
+                let all = json!({ "model": name, "stream": { "type": "boolean" } });
+                ("application/json", json!(required), all)
             }
             Body::DefaultVersion => {
                 let all = json!({ "default_version": version });

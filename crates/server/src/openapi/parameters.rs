@@ -1,5 +1,6 @@
 //! The parameters of lists.
 
+use prowess_store::UsageBy;
 use serde_json::{Value, json};
 
 /// Name, kind, meaning.
@@ -13,6 +14,8 @@ pub(super) enum Kind {
     Order,
     Source,
     Ids,
+    SmallLimit,
+    UsageBy,
 }
 
 const LIMIT: Parameter = ("limit", Kind::Limit, "How many at most");
@@ -30,6 +33,21 @@ const IDS: Parameter = ("ids[]", Kind::Ids, "Only these, and neither limit nor p
 const SCOPE: Parameter = ("scope_id", Kind::Text, "Only files of this session");
 const PURPOSE: Parameter = ("purpose", Kind::Text, "Only files for this");
 
+pub(super) const ITEMS: &[Parameter] = &[
+    ("limit", Kind::SmallLimit, "How many at most"),
+    AFTER,
+    ORDER,
+];
+pub(super) const USAGE: &[Parameter] = &[
+    ("since", Kind::Text, "`7d`, `24h`, a day or a time"),
+    ("by", Kind::UsageBy, "What to add up by"),
+    (
+        "tenant",
+        Kind::Text,
+        "Of one tenant only; for the server's owner",
+    ),
+];
+
 pub(super) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
 pub(super) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
 pub(super) const ANTHROPIC_FILES: &[Parameter] = &[LIMIT, PAGE, IDS, SCOPE];
@@ -45,6 +63,12 @@ impl Kind {
         match self {
             Kind::Limit => {
                 json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 20 })
+            }
+            Kind::SmallLimit => {
+                json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })
+            }
+            Kind::UsageBy => {
+                json!({ "type": "string", "enum": UsageBy::ALL.map(UsageBy::as_str) })
             }
             Kind::Text => json!({ "type": "string", "pattern": TEXT }),
             // Whatever is in it, only its words count.

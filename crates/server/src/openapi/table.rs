@@ -45,8 +45,31 @@ pub(super) fn all() -> Vec<Operation> {
         Mount::OpenAi,
         &api(queries, Body::FileWithPurpose),
     ));
+    all.extend(operations(Mount::Anthropic, &ANTHROPIC_MODELS));
+    all.extend(operations(Mount::OpenAi, &OPENAI_MODELS));
     all
 }
+
+const ASK: Body = Body::Model(&["model", "messages"]);
+const ASK_MESSAGES: Body = Body::Model(&["model", "max_tokens", "messages"]);
+const ASK_RESPONSES: Body = Body::Model(&["model"]);
+
+#[rustfmt::skip]
+const ANTHROPIC_MODELS: [Line; 2] = [
+    ("post", "/messages",              "Ask a model",      &[], ASK_MESSAGES, Answer::Stream),
+    ("post", "/messages/count_tokens", "Count its tokens", &[], ASK,          Answer::Json),
+];
+
+#[rustfmt::skip]
+const OPENAI_MODELS: [Line; 7] = [
+    ("post",   "/chat/completions",           "Ask a model",             &[],          ASK,           Answer::Stream),
+    ("post",   "/responses",                  "Ask a model",             &[],          ASK_RESPONSES, Answer::Stream),
+    ("post",   "/responses/input_tokens",     "Count its tokens",        &[],          ASK_RESPONSES, Answer::Json),
+    ("get",    "/responses/{id}",             "Get a kept answer",       &[],          Body::None,    Answer::Json),
+    ("delete", "/responses/{id}",             "Forget a kept answer",    &[],          Body::None,    Answer::Json),
+    ("get",    "/responses/{id}/input_items", "What was said before it", query::ITEMS, Body::None,    Answer::Json),
+    ("get",    "/usage",                      "What requests used",      query::USAGE, Body::None,    Answer::Json),
+];
 
 fn operations(mount: Mount, lines: &[Line]) -> Vec<Operation> {
     let operation = |(method, path, summary, query, body, answer): &Line| Operation {

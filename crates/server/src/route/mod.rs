@@ -8,6 +8,7 @@ mod health;
 mod models;
 mod runs;
 mod skills;
+mod usage;
 
 use axum::Router;
 use axum::extract::OriginalUri;
@@ -16,6 +17,7 @@ use axum::middleware::from_fn;
 use axum::routing::get;
 
 pub(crate) use files::PURPOSES;
+pub(crate) use models::UpstreamLists;
 
 use crate::app::App;
 use crate::context;
@@ -56,6 +58,7 @@ fn api(app: &App) -> Router<App> {
         .merge(models::routes())
         .merge(gateway::routes())
         .merge(runs::routes())
+        .merge(usage::routes())
 }
 
 async fn nothing_here(method: Method, uri: Uri) -> ApiError {

@@ -1,5 +1,6 @@
 //! A gateway in this process, with a mock upstream behind it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -7,12 +8,12 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
 use prowess_provider::config::{
-    AnthropicOptions, Config, Kind, ModelConfig, OpenAiOptions, Policies, ProviderConfig, Retry,
-    ScriptedOptions,
+    AnthropicOptions, Config, Kind, ModelConfig, OpenAiOptions, Policies, Price, ProviderConfig,
+    Retry, ScriptedOptions,
 };
 use prowess_provider::{Env, Providers};
 use prowess_server::{App, Settings};
-use prowess_store::{Store, StoreConfig};
+use prowess_store::{KeyLimits, NewKey, Scope, Store, StoreConfig, TenantId};
 use prowess_testkit::upstream::Upstream;
 use prowess_wire::Client;
 use serde_json::Value;
@@ -39,9 +40,9 @@ text = "You said: {{user}}"
 
 pub(crate) struct Gateway {
     pub(crate) app: App,
-    pub(crate) upstream: Upstream,
+    pub(crate) upstream: Arc<Upstream>,
     router: Router,
-    _folder: TempDir,
+    folder: Arc<TempDir>,
 }
 
 pub(crate) struct Answer {
@@ -56,8 +57,18 @@ impl Gateway {
     }
 
     pub(crate) async fn with(settings: Settings) -> Gateway {
-        let upstream = Upstream::start().await;
-        let folder = tempfile::tempdir().unwrap();
+        let upstream = Arc::new(Upstream::start().await);
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        Gateway::at(folder, upstream, settings).await
+    }
+
+    /// Another server over the same store and the same upstream.
+    pub(crate) async fn restarted(&self) -> Gateway {
+        let (folder, upstream) = (self.folder.clone(), self.upstream.clone());
+        Gateway::at(folder, upstream, Settings::default()).await
+    }
+
+    async fn at(folder: Arc<TempDir>, upstream: Arc<Upstream>, settings: Settings) -> Gateway {
         let store = Store::open(&StoreConfig::local(folder.path())).await;
         let settings = Settings {
             providers: Some(providers(upstream.url())),
@@ -68,7 +79,7 @@ impl Gateway {
             router: app.router(),
             app,
             upstream,
-            _folder: folder,
+            folder,
         }
     }
 
@@ -100,6 +111,28 @@ impl Gateway {
             request = request.header(*name, *value);
         }
         self.call(request.body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str, headers: &[(&str, &str)]) -> Answer {
+        let mut request = Request::builder().method("DELETE").uri(path);
+        for (name, value) in headers.iter().chain(&[("host", "localhost")]) {
+            request = request.header(*name, *value);
+        }
+        self.call(request.body(Body::empty()).unwrap()).await
+    }
+
+    /// A key of a tenant, and the header that shows it.
+    pub(crate) async fn key(&self, tenant: &str, scope: Scope, limits: &KeyLimits) -> String {
+        let tenant = TenantId::new(tenant).unwrap();
+        let store = self.app.store();
+        store.ensure_tenant(&tenant, "").await.unwrap();
+        let new = NewKey {
+            name: "test",
+            scopes: &[scope],
+            expires_in: None,
+        };
+        let made = store.create_limited_key(&tenant, &new, limits).await;
+        made.unwrap().1.reveal().to_owned()
     }
 
     async fn call(&self, request: Request<Body>) -> Answer {
@@ -148,11 +181,21 @@ pub(crate) fn masked(text: &str) -> String {
             format!("TIME{rest}")
         } else if bare.starts_with("req_") && bare.len() == 28 {
             format!("req_…{rest}")
+        } else if let Some((prefix, number)) = made_here(bare) {
+            format!("{prefix}_…{number}{rest}")
         } else {
             word.to_owned()
         }
     };
     words.map(mask).collect()
+}
+
+/// An id of ours: a prefix, 32 digits of chance, and perhaps a number.
+fn made_here(word: &str) -> Option<(&str, &str)> {
+    let (prefix, rest) = word.split_once('_')?;
+    let hex = rest.get(..32)?;
+    let made = hex.bytes().all(|b| b.is_ascii_hexdigit());
+    made.then(|| (prefix, &rest[32..]))
 }
 
 pub(crate) fn path(client: Client) -> &'static str {
@@ -191,7 +234,15 @@ fn providers(url: &str) -> Providers {
             ProviderConfig::new("stage", Kind::Scripted(script)),
         ],
         models: vec![
-            ModelConfig::new("small", "ant").as_model("m1"),
+            ModelConfig {
+                price: Some(Price {
+                    input: 3.0,
+                    output: 15.0,
+                    cache_read: None,
+                    cache_write: None,
+                }),
+                ..ModelConfig::new("small", "ant").as_model("m1")
+            },
             ModelConfig::new("patient", "oai")
                 .as_model("m1")
                 .or_else(["stage/hero"]),

@@ -1,5 +1,8 @@
 //! What is on offer, in both vendors' shapes.
 
+use prowess_server::Settings;
+use prowess_testkit::upstream::Answer as Told;
+
 use crate::gateway::Gateway;
 
 const ANTHROPIC: [(&str, &str); 1] = [("anthropic-version", "2023-06-01")];
@@ -73,4 +76,29 @@ async fn whatever_can_be_called_can_be_asked_for() {
     }
     let unknown = gateway.get("/v1/models/none", &[]).await;
     assert_eq!(unknown.status, 404);
+}
+
+#[tokio::test]
+async fn what_upstreams_list_is_shown_where_that_is_wanted_and_a_failing_one_left_out() {
+    let gateway = Gateway::with(Settings {
+        upstream_models: true,
+        ..Settings::default()
+    })
+    .await;
+    // Four providers are asked at once; three of them fail.
+    let list = r#"{"data":[{"id":"m1"},{"id":"m2"}]}"#;
+    gateway
+        .upstream
+        .answer_always(Told::json(500, "{}"))
+        .answer(Told::json(200, list));
+    for _ in 0..2 {
+        let shown = gateway.get("/v1/models", &[]).await.json();
+        let models = shown["data"].as_array().unwrap().iter();
+        let names: Vec<_> = models.map(|model| model["id"].as_str().unwrap()).collect();
+        assert_eq!(names[..2], ["small", "patient"]);
+        assert_eq!(names.len(), 4, "{names:?}");
+        assert!(names[2].ends_with("/m1") && names[3].ends_with("/m2"));
+    }
+    // The second list came from memory.
+    assert_eq!(gateway.upstream.requests().await.len(), 4);
 }

@@ -8,14 +8,20 @@ use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
 use crate::error::{Error, Result};
 
 /// The steps, oldest first. A step that has been released is never changed.
-const STEPS: [Step; 2] = [
+const STEPS: [Step; 3] = [
     Step {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
     },
+    // Runs, their sessions, and turns that a dialect cannot carry.
     Step {
-        sqlite: include_str!("../../migrations/0002_runs_sqlite.sql"),
-        postgres: include_str!("../../migrations/0002_runs_postgres.sql"),
+        sqlite: include_str!("../../migrations/0002_sqlite.sql"),
+        postgres: include_str!("../../migrations/0002_postgres.sql"),
+    },
+    // Limits of keys, usage, stored responses.
+    Step {
+        sqlite: include_str!("../../migrations/0003_sqlite.sql"),
+        postgres: include_str!("../../migrations/0003_postgres.sql"),
     },
 ];
 

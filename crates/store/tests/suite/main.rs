@@ -25,4 +25,5 @@ mod searching;
 mod starting;
 mod tenants;
 mod uploading;
+mod usage;
 mod versions;

@@ -6,7 +6,7 @@ use crate::error::WireError;
 use crate::fields::{Fields, Path};
 use crate::neutral::{Map, Usage};
 
-pub(super) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireError> {
+pub(crate) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireError> {
     let mut fields = Fields::of(value, path)?;
     let mut usage = Usage {
         input_tokens: fields.opt_u64("input_tokens")?.unwrap_or(0),

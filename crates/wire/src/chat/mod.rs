@@ -26,7 +26,7 @@ pub(crate) use stream_in::{ChatReader, escaped};
 pub(crate) use stream_out::ChatWriter;
 pub(crate) use tools::{no_parameters, read_word as read_choice_word, tool_type};
 
-const USAGE: Names = Names {
+pub(crate) const USAGE: Names = Names {
     input: "prompt_tokens",
     input_details: "prompt_tokens_details",
     output: "completion_tokens",

@@ -7,6 +7,7 @@
 mod block;
 mod collect;
 mod error;
+mod estimate;
 mod kept;
 mod replay;
 mod request;
@@ -20,6 +21,7 @@ mod usage;
 pub use block::{Block, Content, Message, Role, Source};
 pub use collect::Collector;
 pub use error::{ApiError, ErrorKind};
+pub use estimate::estimate_tokens;
 pub use kept::{read_kept, write_kept};
 pub use replay::replay;
 pub use request::{Format, Request, Thinking, ThinkingMode};

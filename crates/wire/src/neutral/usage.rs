@@ -29,6 +29,25 @@ impl Usage {
             .saturating_add(self.cache_creation_input_tokens)
     }
 
+    /// Takes over whatever another count of the same message has more of.
+    pub fn raise(&mut self, other: &Usage) {
+        for (mine, theirs) in [
+            (&mut self.input_tokens, other.input_tokens),
+            (&mut self.output_tokens, other.output_tokens),
+            (
+                &mut self.cache_read_input_tokens,
+                other.cache_read_input_tokens,
+            ),
+            (
+                &mut self.cache_creation_input_tokens,
+                other.cache_creation_input_tokens,
+            ),
+            (&mut self.thinking_tokens, other.thinking_tokens),
+        ] {
+            *mine = theirs.max(*mine);
+        }
+    }
+
     /// Adds the cost of another turn of the same run. Of the counts no road
     /// understands, numbers are added up and the rest is the later turn's.
     pub fn add(&mut self, other: &Usage) {

@@ -29,7 +29,7 @@ pub(crate) use response_out::write_response;
 pub(crate) use stream_in::ResponsesReader;
 pub(crate) use stream_out::ResponsesWriter;
 
-const USAGE: Names = Names {
+pub(crate) const USAGE: Names = Names {
     input: "input_tokens",
     input_details: "input_tokens_details",
     output: "output_tokens",

@@ -24,6 +24,8 @@ pub(crate) struct ResponsesWriter {
     output: Vec<Value>,
     /// The response as the last event tells it.
     last: Option<Map>,
+    /// The whole answer, once it has been told, for those who want to keep it.
+    told: Option<Map>,
     drops: Drops,
 }
 
@@ -38,6 +40,7 @@ impl ResponsesWriter {
             item: None,
             output: Vec::new(),
             last: None,
+            told: None,
             drops: Drops::default(),
         }
     }
@@ -45,6 +48,11 @@ impl ResponsesWriter {
     /// What of the stream so far could not be said.
     pub(crate) fn take_dropped(&mut self) -> Vec<Dropped> {
         std::mem::take(&mut self.drops).into_vec()
+    }
+
+    /// The whole answer, once it has been told.
+    pub(crate) fn take_response(&mut self) -> Option<Map> {
+        self.told.take()
     }
 
     pub(crate) fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
@@ -155,6 +163,9 @@ impl ResponsesWriter {
             Some("incomplete") => "response.incomplete",
             _ => "response.completed",
         };
+        if self.context.keep_response {
+            self.told = Some(response.clone());
+        }
         self.tell(name, json!({"response": response}), out);
     }
 

@@ -1,61 +1,224 @@
 //! A model's answer, given to the client as it came or written in its dialect.
 
+use std::time::Duration;
+
 use axum::Json;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
-use axum::http::{HeaderMap, HeaderValue};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use prowess_provider::{Answer, ByteStream, CallError, Forwarded, Passed, Reply};
+use prowess_provider::{
+    Answer, ByteStream, CallError, Counted, Forwarded, Passed, Reply as Answered, Route,
+};
 use prowess_wire::neutral::{Request, Response as Whole, StreamEvent};
 use prowess_wire::{Client, Dropped, ReplyContext, StreamWriter, write_response};
+use serde_json::json;
 
 use super::failure::Failure;
-use super::stream::{Written, passing};
+use super::passing::Passing;
+use super::scanned::{Scanned, whole_usage};
+use super::stored::Kept;
+use super::written::Written;
 use crate::context::RequestId;
+use crate::meter::Meter;
 
 const EVENT_STREAM: &str = "text/event-stream";
 /// Names the fields of a request that its model's dialect cannot say.
 const DROPPED: HeaderName = HeaderName::from_static("prowess-dropped");
+/// Says that a number of tokens is nobody's but ours.
+const ESTIMATED: HeaderName = HeaderName::from_static("prowess-estimated");
 /// More than a client would read.
 const MAX_DROPPED: usize = 32;
 /// An answer that is no stream is read up to here before the client is told of it: if
 /// it breaks off, there can still be an error instead.
 const AHEAD: usize = 1 << 20;
 
-pub(super) async fn give(
-    client: Client,
-    forwarded: Forwarded,
-    id: &RequestId,
-) -> Result<Response, Failure> {
-    match forwarded {
-        Forwarded::Passed(passed) => pass(client, *passed, id).await,
-        Forwarded::Called { request, reply } => Ok(write(client, &request, *reply, id)),
+/// Notes who answered a request.
+pub(super) fn note(meter: &mut Meter, forwarded: &Forwarded, route: &Route) {
+    let (provider, model, price) = match forwarded {
+        Forwarded::Passed(passed) => (&passed.provider, &passed.model, &passed.price),
+        Forwarded::Called { reply, .. } => (&reply.provider, &reply.model, &reply.price),
+        // Counting is not counted.
+        Forwarded::Counted(_) => return,
+    };
+    meter.answered_by(provider, model, price.as_ref());
+    let mut targets = route.targets().iter();
+    if let Some(target) = targets.find(|target| target.provider() == provider) {
+        meter.kind(target.kind());
     }
 }
 
-/// Status, headers and bytes as they came.
-async fn pass(client: Client, passed: Passed, id: &RequestId) -> Result<Response, Failure> {
-    let Passed {
-        provider,
-        model,
-        status,
-        mut headers,
-        body,
-    } = passed;
-    tracing::debug!(provider, model, status = status.as_u16(), "passed on");
-    let body = if is_event_stream(&headers) {
-        // An error at its end would make it longer.
-        headers.remove(CONTENT_LENGTH);
-        Body::from_stream(passing(client, body, id.clone()))
-    } else {
-        ahead(body, provider).await?
+/// What is needed to give an answer to its client.
+pub(super) struct Reply {
+    pub(super) client: Client,
+    pub(super) id: RequestId,
+    /// How long the request was.
+    pub(super) asked_bytes: usize,
+    /// After how long a silence a stream of ours gives a sign of life.
+    pub(super) ping: Option<Duration>,
+    pub(super) meter: Meter,
+    /// How a Responses answer belongs to a conversation that is kept here.
+    pub(super) kept: Option<Kept>,
+}
+
+impl Reply {
+    pub(super) async fn give(self, forwarded: Forwarded) -> Result<Response, Failure> {
+        match forwarded {
+            Forwarded::Passed(passed) => self.pass(*passed).await,
+            Forwarded::Called { request, reply } => Ok(self.write(&request, *reply).await),
+            Forwarded::Counted(counted) => Ok(count(self.client, &counted)),
+        }
+    }
+
+    /// Status, headers and bytes as they came.
+    async fn pass(self, passed: Passed) -> Result<Response, Failure> {
+        let Passed {
+            provider,
+            model,
+            status,
+            mut headers,
+            body,
+            ..
+        } = passed;
+        tracing::debug!(provider, model, status = status.as_u16(), "passed on");
+        let body = if is_event_stream(&headers) {
+            // An error at its end would make it longer.
+            headers.remove(CONTENT_LENGTH);
+            let client = self.client;
+            let scanned = Scanned::new(body, client, status, self.asked_bytes, self.meter);
+            Body::from_stream(Passing::new(client, scanned, self.id))
+        } else {
+            self.ahead(body, status, provider).await?
+        };
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        Ok(response)
+    }
+
+    /// A body of which the beginning, and usually all, has been read.
+    async fn ahead(
+        mut self,
+        mut body: ByteStream,
+        status: StatusCode,
+        provider: String,
+    ) -> Result<Body, Failure> {
+        let mut read: Vec<Bytes> = Vec::new();
+        let mut size = 0;
+        while size < AHEAD {
+            match body.next().await {
+                Some(Ok(chunk)) => {
+                    size += chunk.len();
+                    read.push(chunk);
+                }
+                Some(Err(error)) => {
+                    let failure = Failure::from(CallError::Upstream {
+                        provider,
+                        error,
+                        retry_after: None,
+                        should_retry: None,
+                    });
+                    let (status, code) = failure.outline();
+                    self.meter.failed(status, &code);
+                    return Err(failure);
+                }
+                None => {
+                    let whole = joined(read);
+                    if let Some(usage) = whole_usage(self.client, &whole) {
+                        self.meter.used(&usage);
+                    }
+                    match status.as_u16() {
+                        failed @ 400.. => self.meter.failed(failed, "upstream-error"),
+                        status => self.meter.ended(status),
+                    }
+                    return Ok(Body::from(whole));
+                }
+            }
+        }
+        let body = stream::iter(read).map(Ok).chain(body);
+        let scanned = Scanned::new(body, self.client, status, self.asked_bytes, self.meter);
+        Ok(Body::from_stream(scanned))
+    }
+
+    /// The answer in the client's dialect.
+    async fn write(self, request: &Request, reply: Answered) -> Response {
+        tracing::debug!(provider = reply.provider, model = reply.model, "translated");
+        let context = ReplyContext::of(request, now());
+        let mut response = match reply.answer {
+            Answer::Whole(answer) => self.whole(&answer, context).await,
+            Answer::Stream(events) => self.streamed(events, context),
+        };
+        name_dropped(&mut response, &reply.dropped);
+        response
+    }
+
+    /// An answer given at once.
+    pub(super) async fn whole(mut self, answer: &Whole, mut context: ReplyContext) -> Response {
+        self.adjust(&mut context);
+        let (body, dropped) = write_response(self.client, answer, &context);
+        for Dropped { field, why } in &dropped {
+            tracing::debug!(field, why, "left out of the answer");
+        }
+        self.meter.used(&answer.usage);
+        self.meter.ended(200);
+        if let Some(kept) = self.kept {
+            kept.save(&body).await;
+        }
+        Json(body).into_response()
+    }
+
+    /// An answer that comes piece by piece.
+    pub(super) fn streamed<S>(self, events: S, mut context: ReplyContext) -> Response
+    where
+        S: Stream<Item = StreamEvent> + Send + Unpin + 'static,
+    {
+        self.adjust(&mut context);
+        let writer = StreamWriter::new(self.client, context);
+        let headers = [
+            (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+            (CACHE_CONTROL, "no-cache"),
+            (HeaderName::from_static("x-accel-buffering"), "no"),
+        ];
+        let body = Body::from_stream(Written::new(events, writer, self));
+        (headers, body).into_response()
+    }
+
+    fn adjust(&self, context: &mut ReplyContext) {
+        if let Some(kept) = &self.kept {
+            kept.adjust(context);
+        }
+    }
+}
+
+/// Names in a header what could not be said to the model.
+pub(super) fn name_dropped(response: &mut Response, dropped: &[Dropped]) {
+    if let Some(fields) = named(dropped) {
+        response.headers_mut().insert(DROPPED, fields);
+    }
+}
+
+/// The number of tokens, as the client's dialect tells it.
+fn count(client: Client, counted: &Counted) -> Response {
+    tracing::debug!(
+        provider = counted.provider,
+        model = counted.model,
+        "counted"
+    );
+    let tokens = counted.input_tokens;
+    let body = match client {
+        Client::Messages => json!({ "input_tokens": tokens }),
+        Client::Chat | Client::Responses => {
+            json!({ "object": "response.input_tokens", "input_tokens": tokens })
+        }
     };
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    Ok(response)
+    let mut response = Json(body).into_response();
+    if counted.estimated {
+        let value = HeaderValue::from_static("true");
+        response.headers_mut().insert(ESTIMATED, value);
+    }
+    response
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
@@ -65,79 +228,13 @@ fn is_event_stream(headers: &HeaderMap) -> bool {
     kind.eq_ignore_ascii_case(EVENT_STREAM)
 }
 
-/// A body of which the beginning, and usually all, has been read.
-async fn ahead(mut body: ByteStream, provider: String) -> Result<Body, CallError> {
-    let mut read: Vec<Bytes> = Vec::new();
-    let mut size = 0;
-    while size < AHEAD {
-        match body.next().await {
-            Some(Ok(chunk)) => {
-                size += chunk.len();
-                read.push(chunk);
-            }
-            Some(Err(error)) => {
-                return Err(CallError::Upstream {
-                    provider,
-                    error,
-                    retry_after: None,
-                    should_retry: None,
-                });
-            }
-            None => {
-                return Ok(match (read.pop(), read.is_empty()) {
-                    (Some(only), true) => Body::from(only),
-                    (last, _) => {
-                        read.extend(last);
-                        Body::from(read.concat())
-                    }
-                });
-            }
+fn joined(mut read: Vec<Bytes>) -> Bytes {
+    match (read.pop(), read.is_empty()) {
+        (Some(only), true) => only,
+        (last, _) => {
+            read.extend(last);
+            read.concat().into()
         }
-    }
-    Ok(Body::from_stream(stream::iter(read).map(Ok).chain(body)))
-}
-
-/// The answer in the client's dialect.
-fn write(client: Client, request: &Request, reply: Reply, id: &RequestId) -> Response {
-    tracing::debug!(provider = reply.provider, model = reply.model, "translated");
-    let context = ReplyContext::of(request, now());
-    let mut response = match reply.answer {
-        Answer::Whole(answer) => whole(client, &answer, &context),
-        Answer::Stream(events) => {
-            let writer = StreamWriter::new(client, context);
-            streamed(Written::new(events, writer, id.clone()))
-        }
-    };
-    name_dropped(&mut response, &reply.dropped);
-    response
-}
-
-/// An answer given at once.
-pub(super) fn whole(client: Client, answer: &Whole, context: &ReplyContext) -> Response {
-    let (body, dropped) = write_response(client, answer, context);
-    for Dropped { field, why } in &dropped {
-        tracing::debug!(field, why, "left out of the answer");
-    }
-    Json(body).into_response()
-}
-
-/// An answer that comes piece by piece.
-pub(super) fn streamed<S>(written: Written<S>) -> Response
-where
-    S: Stream<Item = StreamEvent> + Send + Unpin + 'static,
-{
-    let headers = [
-        (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
-        (CACHE_CONTROL, "no-cache"),
-        (HeaderName::from_static("x-accel-buffering"), "no"),
-    ];
-    (headers, Body::from_stream(written)).into_response()
-}
-
-/// Names in a header what could not be said to the model.
-pub(super) fn name_dropped(response: &mut Response, dropped: &[Dropped]) {
-    if let Some(fields) = named(dropped) {
-        response.headers_mut().insert(DROPPED, fields);
     }
 }
 

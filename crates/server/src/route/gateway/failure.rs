@@ -3,30 +3,27 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use prowess_engine::RunError;
 use prowess_provider::{CallError, RouteError};
-use prowess_wire::neutral::ApiError as Told;
+use prowess_wire::neutral::ApiError as NeutralError;
 use prowess_wire::{Client, WireError};
 
 use crate::context::RequestId;
 use crate::error::ApiError;
+use crate::limits::Refusal;
 
 /// A failure on the road to a model.
 pub(super) enum Failure {
     /// Of the server itself, told like all its errors.
     Server(ApiError),
     /// Of the call, told in the words of the model's own dialect.
-    Call(CallError),
+    Call(Box<CallError>),
     /// Of a run, told likewise.
-    Run(RunError),
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        Failure::Run(error)
-    }
+    Run(Box<RunError>),
+    /// Of the key, told in the same words.
+    Refused(Box<Refusal>),
 }
 
 impl From<ApiError> for Failure {
@@ -37,41 +34,82 @@ impl From<ApiError> for Failure {
 
 impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
-        Failure::Call(error)
+        Failure::Call(Box::new(error))
     }
 }
 
 impl From<WireError> for Failure {
     fn from(error: WireError) -> Self {
-        Failure::Call(error.into())
+        CallError::from(error).into()
     }
 }
 
 impl From<RouteError> for Failure {
     fn from(error: RouteError) -> Self {
-        Failure::Call(error.into())
+        CallError::from(error).into()
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Failure::Run(Box::new(error))
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Failure::Refused(Box::new(refusal))
     }
 }
 
 impl Failure {
+    /// The status it is told with, before any dialect changes it, and its code.
+    pub(super) fn outline(&self) -> (u16, String) {
+        match self {
+            Failure::Server(error) => (error.status.as_u16(), error.code.to_owned()),
+            Failure::Call(error) => (error.to_api_error().status, error.code().to_owned()),
+            Failure::Run(error) => {
+                let error = error.to_api_error();
+                (error.status, error.code.unwrap_or_default())
+            }
+            Failure::Refused(refusal) => {
+                let error = &refusal.error;
+                (error.status, error.code.clone().unwrap_or_default())
+            }
+        }
+    }
+
     /// The answer that tells a client of it.
-    pub(super) fn response(self, client: Client, id: &RequestId) -> Result<Response, ApiError> {
-        let (error, retry_after) = match self {
-            Failure::Call(error) => (error.to_api_error(), error.retry_after()),
-            Failure::Run(error) => (error.to_api_error(), error.retry_after()),
-            Failure::Server(error) => return Err(error),
-        };
-        Ok(rendered(client, error, retry_after, id))
+    pub(super) fn tell(self, client: Client, id: &RequestId) -> Result<Response, ApiError> {
+        match self {
+            Failure::Server(error) => Err(error),
+            Failure::Call(failed) => {
+                tracing::debug!(code = failed.code(), error = %failed, "the call failed");
+                let mut response = told(client, failed.to_api_error(), id);
+                set_retry_after(response.headers_mut(), failed.retry_after());
+                Ok(response)
+            }
+            Failure::Run(failed) => {
+                tracing::debug!(error = %failed, "the run failed");
+                let mut response = told(client, failed.to_api_error(), id);
+                set_retry_after(response.headers_mut(), failed.retry_after());
+                Ok(response)
+            }
+            Failure::Refused(refusal) => {
+                tracing::debug!(error = %refusal.error, "refused");
+                let mut response = told(client, *refusal.error, id);
+                let headers = response.headers_mut();
+                set_retry_after(headers, refusal.retry_after);
+                if !refusal.retry {
+                    headers.insert("x-should-retry", HeaderValue::from_static("false"));
+                }
+                Ok(response)
+            }
+        }
     }
 }
 
-fn rendered(
-    client: Client,
-    mut error: Told,
-    retry_after: Option<Duration>,
-    id: &RequestId,
-) -> Response {
-    tracing::debug!(code = error.code, error = %error, "the call failed");
+fn told(client: Client, mut error: NeutralError, id: &RequestId) -> Response {
     error.request_id.get_or_insert_with(|| id.to_string());
     let rendered = prowess_wire::render(client, &error);
     let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::BAD_GATEWAY);
@@ -82,11 +120,13 @@ fn rendered(
             headers.insert(name, value);
         }
     }
-    if let Some(after) = retry_after {
-        let seconds = after.as_millis().div_ceil(1000);
-        if let Ok(value) = HeaderValue::from_str(&seconds.to_string()) {
-            headers.insert("retry-after", value);
-        }
-    }
     response
+}
+
+fn set_retry_after(headers: &mut HeaderMap, after: Option<Duration>) {
+    let seconds = after.map(|after| after.as_millis().div_ceil(1_000).to_string());
+    let value = seconds.and_then(|seconds| HeaderValue::from_str(&seconds).ok());
+    if let Some(value) = value {
+        headers.insert("retry-after", value);
+    }
 }

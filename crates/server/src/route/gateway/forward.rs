@@ -4,16 +4,22 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName};
 use axum::response::Response;
 use bytes::Bytes;
-use prowess_provider::{Caller as OnBehalf, Incoming, Route, RouteError, Secret, Task};
+use prowess_provider::{Caller as OnBehalf, Forwarded, Incoming, Route, RouteError, Secret, Task};
 use prowess_wire::raw::RawObject;
 use prowess_wire::{Client, WireError};
 
+use super::answer::{self, Reply};
+use super::body;
 use super::failure::Failure;
-use super::{answer, body, run};
+use super::run::{self, Begun};
+use super::stored::{self, Kept};
 use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::context::RequestId;
 use crate::error::ApiError;
+use crate::limits::Refusal;
+use crate::meter::Meter;
+use crate::telemetry::Parent;
 
 /// By this header a client brings a key of its own for the provider.
 const KEY_HEADER: &str = "prowess-provider-key";
@@ -38,49 +44,155 @@ pub(super) async fn forward(
     let (parts, body) = request.into_parts();
     let settings = app.settings();
     let body = body::read(body, settings.request_bytes, settings.idle).await?;
-    let id = parts.extensions.get().cloned().unwrap_or_default();
-    match call(app, caller, wanted, parts.headers, &body, &id).await {
+    let id: RequestId = parts.extensions.get().cloned().unwrap_or_default();
+    let asked = Asked {
+        app,
+        caller,
+        wanted,
+        // Nobody looks for a parent when nothing is traced.
+        parent: app.telemetry().and_then(|_| Parent::of(&parts.headers)),
+        on_behalf: on_behalf(parts.headers),
+        id: &id,
+    };
+    match asked.answer(body).await {
         Ok(response) => Ok(response),
-        Err(failure) => failure.response(wanted.client, &id),
+        Err(failure) => failure.tell(wanted.client, &id),
     }
 }
 
-async fn call(
-    app: &App,
-    caller: &Caller,
+/// How a request is being answered.
+enum Called {
+    Forwarded(Forwarded),
+    Run(Box<Begun>),
+}
+
+/// Who asks, and how.
+struct Asked<'a> {
+    app: &'a App,
+    caller: &'a Caller,
     wanted: Wanted,
-    headers: HeaderMap,
-    body: &Bytes,
-    id: &RequestId,
-) -> Result<Response, Failure> {
-    let raw = RawObject::parse(body)?;
-    let peek = raw.peek();
-    let model = peek.model.ok_or_else(|| WireError::Missing {
-        field: "model".to_owned(),
-    })?;
-    let route = route(app, &model)?;
-    let (engine, tenant) = (app.engine(), &caller.tenant);
-    if engine
-        .wants(tenant, wanted.client, body, &raw, &route)
-        .await?
-    {
-        let asked = run::Asked {
-            tenant: tenant.clone(),
-            wanted,
-            route,
-            caller: on_behalf(headers),
-        };
-        return run::run(engine, asked, body, id).await;
+    parent: Option<Parent>,
+    on_behalf: OnBehalf,
+    id: &'a RequestId,
+}
+
+impl Asked<'_> {
+    async fn answer(&self, body: Bytes) -> Result<Response, Failure> {
+        let raw = RawObject::parse(&body)?;
+        let peek = raw.peek();
+        let model = peek.model.ok_or_else(|| WireError::Missing {
+            field: "model".to_owned(),
+        })?;
+        let Wanted { client, task } = self.wanted;
+        let mut meter = Meter::start(self.app, self.caller, client, &model, peek.stream);
+        if task != Task::Generate {
+            meter.silence();
+        }
+        meter.within(self.parent.clone());
+        match self
+            .call(&body, &raw, &model, peek.stream, &mut meter)
+            .await
+        {
+            Ok((called, kept)) => {
+                let reply = Reply {
+                    client,
+                    id: self.id.clone(),
+                    asked_bytes: body.len(),
+                    ping: self.app.settings().ping,
+                    meter,
+                    kept,
+                };
+                match called {
+                    Called::Forwarded(forwarded) => reply.give(forwarded).await,
+                    Called::Run(begun) => begun.give(reply).await,
+                }
+            }
+            Err(failure) => {
+                let (status, code) = failure.outline();
+                meter.failed(status, &code);
+                Err(failure)
+            }
+        }
     }
-    let incoming = Incoming {
-        client: wanted.client,
-        task: wanted.task,
-        body,
-        raw: &raw,
-        stream: peek.stream,
-    };
-    let forwarded = route.forward(incoming, &on_behalf(headers)).await?;
-    answer::give(wanted.client, forwarded, id).await
+
+    async fn call(
+        &self,
+        body: &Bytes,
+        raw: &RawObject<'_>,
+        model: &str,
+        stream: bool,
+        meter: &mut Meter,
+    ) -> Result<(Called, Option<Kept>), Failure> {
+        let Wanted { client, task } = self.wanted;
+        let route = self.admitted(model).await?;
+        let incoming = Incoming {
+            client,
+            task,
+            body,
+            raw,
+            stream,
+        };
+        let runs = self.runs(&incoming, &route).await?;
+        let prepared = stored::prepare(self.app, self.caller, &incoming, &route, runs).await?;
+        let Some((changed, kept)) = prepared else {
+            return Ok((self.ask(incoming, route, runs, meter).await?, None));
+        };
+        let raw = RawObject::parse(&changed)?;
+        let incoming = Incoming {
+            body: &changed,
+            raw: &raw,
+            ..incoming
+        };
+        // What was said before may be what an earlier run told.
+        let runs = runs || self.runs(&incoming, &route).await?;
+        Ok((self.ask(incoming, route, runs, meter).await?, Some(kept)))
+    }
+
+    /// Whether a request needs a run of the engine's.
+    async fn runs(&self, incoming: &Incoming<'_>, route: &Route) -> Result<bool, Failure> {
+        let (engine, tenant) = (self.app.engine(), &self.caller.tenant);
+        let Incoming {
+            client, body, raw, ..
+        } = *incoming;
+        Ok(engine.wants(tenant, client, body, raw, route).await?)
+    }
+
+    async fn ask(
+        &self,
+        incoming: Incoming<'_>,
+        route: Route,
+        runs: bool,
+        meter: &mut Meter,
+    ) -> Result<Called, Failure> {
+        if runs {
+            let asked = run::Asked {
+                tenant: self.caller.tenant.clone(),
+                route,
+                caller: self.on_behalf.clone(),
+            };
+            let begun = run::begin(self.app.engine(), asked, incoming, meter).await?;
+            return Ok(Called::Run(Box::new(begun)));
+        }
+        let forwarded = route.forward(incoming, &self.on_behalf).await?;
+        answer::note(meter, &forwarded, &route);
+        Ok(Called::Forwarded(forwarded))
+    }
+
+    /// The way to a model, if the caller's key may take it now.
+    async fn admitted(&self, model: &str) -> Result<Route, Failure> {
+        let key = self.caller.key();
+        if let Some(key) = key
+            && !key.limits.allows_model(model)
+        {
+            return Err(Refusal::model(key, model).into());
+        }
+        let route = route(self.app, model)?;
+        if let Some(key) = key {
+            let limits = self.app.limits();
+            limits.admit(self.app.store(), key, &route).await?;
+        }
+        Ok(route)
+    }
 }
 
 fn route(app: &App, model: &str) -> Result<Route, RouteError> {

@@ -3,7 +3,9 @@
 //! One file per verb; each only says what its client speaks and wants. All of them
 //! take the same road: [`forward`] reads the request as far as it must to find its
 //! model; [`run`] takes what needs a run of the engine's, and for everything else
-//! `prowess-provider` calls the model and [`answer`] gives back what came. What the dialects mean is for
+//! `prowess-provider` calls the model. [`answer`] gives back what came: as it came
+//! ([`passing`], [`scanned`]) or in the client's dialect ([`written`]). [`stored`] keeps
+//! what Responses clients go on from. What the dialects mean is for
 //! `prowess-wire`; nothing here looks into a message.
 
 mod answer;
@@ -13,9 +15,12 @@ mod count_tokens;
 mod failure;
 mod forward;
 mod messages;
+mod passing;
 mod responses;
 mod run;
-mod stream;
+mod scanned;
+mod stored;
+mod written;
 
 use axum::Router;
 use axum::routing::post;
@@ -27,5 +32,5 @@ pub(super) fn routes() -> Router<App> {
         .route("/messages", post(messages::create))
         .route("/messages/count_tokens", post(count_tokens::count))
         .route("/chat/completions", post(chat::create))
-        .route("/responses", post(responses::create))
+        .merge(responses::routes())
 }

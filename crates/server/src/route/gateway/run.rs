@@ -2,48 +2,53 @@
 
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
-use bytes::Bytes;
 use futures_util::StreamExt;
 use prowess_engine::{Engine, Run, RunError, RunEvent, RunRequest};
-use prowess_provider::{Caller, Route, Task};
+use prowess_provider::{Caller, Incoming, Route, Task};
 use prowess_store::TenantId;
 use prowess_wire::neutral::{Collector, Response as Whole, StreamEvent};
-use prowess_wire::{Client, ReplyContext, StreamWriter, read_request};
+use prowess_wire::{Client, Dropped, ReplyContext, read_request};
 
-use super::answer;
+use super::answer::{self, Reply};
 use super::failure::Failure;
-use super::forward::Wanted;
-use super::stream::Written;
-use crate::context::RequestId;
 use crate::error::ApiError;
+use crate::meter::Meter;
 
 /// Names the run, by which its record is found.
 const RUN: HeaderName = HeaderName::from_static("prowess-run");
 
-/// Who asks, what for, and whom.
+/// Who asks, and whom.
 pub(super) struct Asked {
     pub(super) tenant: TenantId,
-    pub(super) wanted: Wanted,
     pub(super) route: Route,
     pub(super) caller: Caller,
 }
 
-/// Runs a request. Dropping the future, or the stream it gives, ends the run.
-pub(super) async fn run(
+/// A run whose answer has begun.
+pub(super) struct Begun {
+    run: Run,
+    dropped: Vec<Dropped>,
+    context: ReplyContext,
+    stream: bool,
+}
+
+/// Starts a run. Dropping the future, or what it gives, ends the run.
+pub(super) async fn begin(
     engine: &Engine,
     asked: Asked,
-    body: &Bytes,
-    id: &RequestId,
-) -> Result<Response, Failure> {
-    let client = asked.wanted.client;
-    if asked.wanted.task != Task::Generate {
+    incoming: Incoming<'_>,
+    meter: &mut Meter,
+) -> Result<Begun, Failure> {
+    let client = incoming.client;
+    if incoming.task != Task::Generate {
         let message = "tokens of a request that names stored skills cannot be counted; leave \
                        `container` out of it";
         return Err(ApiError::bad_request("skills-not-counted", message).into());
     }
-    let request = read_request(client, body)?;
+    let request = read_request(client, incoming.body)?;
     let stream = request.stream;
     let context = ReplyContext::of(&request, answer::now());
+    let kinds: Vec<_> = asked.route.targets().to_vec();
     let asked = RunRequest {
         tenant: asked.tenant,
         client,
@@ -52,20 +57,46 @@ pub(super) async fn run(
         caller: asked.caller,
     };
     let mut run = engine.start(asked).await?;
-    let name = HeaderValue::from_str(run.id());
-    let dropped = run.begun().await?;
-    let mut response = if stream {
-        let writer = StreamWriter::new(client, context);
-        let events = run.filter_map(|event| std::future::ready(told(event)));
-        answer::streamed(Written::new(events, writer, id.clone()))
-    } else {
-        answer::whole(client, &collect(client, run).await?, &context)
-    };
-    answer::name_dropped(&mut response, &dropped);
-    if let Ok(name) = name {
-        response.headers_mut().insert(RUN, name);
+    let first = run.begun().await?;
+    if let Some(turn) = &first {
+        meter.answered_by(&turn.provider, &turn.model, turn.price.as_ref());
+        let mut targets = kinds.iter();
+        if let Some(target) = targets.find(|target| target.provider() == turn.provider) {
+            meter.kind(target.kind());
+        }
     }
-    Ok(response)
+    Ok(Begun {
+        run,
+        dropped: first.map(|turn| turn.dropped).unwrap_or_default(),
+        context,
+        stream,
+    })
+}
+
+impl Begun {
+    /// Gives the answer to the client.
+    pub(super) async fn give(self, mut reply: Reply) -> Result<Response, Failure> {
+        let name = HeaderValue::from_str(self.run.id());
+        let mut response = if self.stream {
+            let events = self.run.filter_map(|event| std::future::ready(told(event)));
+            reply.streamed(events, self.context)
+        } else {
+            match collect(reply.client, self.run).await {
+                Ok(whole) => reply.whole(&whole, self.context).await,
+                Err(error) => {
+                    let failure = Failure::from(error);
+                    let (status, code) = failure.outline();
+                    reply.meter.failed(status, &code);
+                    return Err(failure);
+                }
+            }
+        };
+        answer::name_dropped(&mut response, &self.dropped);
+        if let Ok(name) = name {
+            response.headers_mut().insert(RUN, name);
+        }
+        Ok(response)
+    }
 }
 
 /// What a client hears of a run.

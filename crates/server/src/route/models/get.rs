@@ -22,6 +22,7 @@ pub(crate) async fn get(
     caller.may(Need::Look)?;
     let providers = app.settings().providers.as_ref();
     let route = providers.and_then(|providers| providers.route(&name).ok());
+    let route = route.filter(|_| caller.may_use(&name));
     let route = route.ok_or_else(|| unknown(&name))?;
     let provider = route.targets().first().map(Target::provider);
     Ok(Json(object(dialect, &name, provider.unwrap_or_default())))

@@ -1,5 +1,7 @@
 //! `GET /v1/models`
 
+use std::collections::HashSet;
+
 use axum::Json;
 use axum::extract::State;
 use prowess_provider::Providers;
@@ -21,11 +23,18 @@ pub(crate) async fn list(
 ) -> Result<Json<Value>, ApiError> {
     caller.may(Need::Look)?;
     let providers = app.settings().providers.as_ref();
-    let models = providers.map(Providers::models).unwrap_or_default();
+    let mut models = providers.map(Providers::models).unwrap_or_default();
+    // A pattern is no model.
+    models.retain(|model| !model.name.ends_with('*'));
+    if let (Some(providers), true) = (providers, app.settings().upstream_models) {
+        let listed = app.model_lists().get(providers).await;
+        let known: HashSet<String> = models.iter().map(|model| model.name.clone()).collect();
+        let new = listed.iter().filter(|model| !known.contains(&model.name));
+        models.extend(new.cloned());
+    }
     let items: Vec<_> = models
         .iter()
-        // A pattern is no model.
-        .filter(|model| !model.name.ends_with('*'))
+        .filter(|model| caller.may_use(&model.name))
         .map(|model| object(dialect, &model.name, &model.provider))
         .collect();
     Ok(Json(match dialect {

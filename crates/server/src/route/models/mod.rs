@@ -1,7 +1,11 @@
-//! `/v1/models`: what the configuration offers.
+//! `/v1/models`: what the configuration offers and, where that is wanted, what the
+//! providers list themselves.
 
 mod get;
 mod list;
+mod upstreams;
+
+pub(crate) use upstreams::UpstreamLists;
 
 use axum::Router;
 use axum::http::StatusCode;

@@ -5,7 +5,7 @@ use axum::response::Response;
 use prowess_provider::Task;
 use prowess_wire::Client;
 
-use super::forward::{Wanted, forward};
+use super::super::forward::{Wanted, forward};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;

@@ -1,0 +1,136 @@
+//! `prowess usage`: what requests to models used, on the store itself.
+
+use anyhow::Context;
+use comfy_table::{Table, presets};
+use prowess_store::{Store, TenantId, Timestamp, UsageBy, UsageQuery, UsageSum};
+use serde_json::{Value, json};
+
+use super::serve::Place;
+use super::{Exit, date, output};
+
+/// Show what requests to models used.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Since when: 7d, 24h, 2026-11-01 or 2026-11-01T12:00:00Z
+    #[arg(long, value_name = "TIME", default_value = "30d")]
+    since: String,
+    /// What to add up by
+    #[arg(long, value_name = "WHAT", default_value = "model")]
+    #[arg(value_parser = ["model", "key", "provider", "tenant", "day"])]
+    by: String,
+    /// Of one tenant only
+    #[arg(long)]
+    tenant: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: Place,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(show(args))?;
+    Ok(Exit::Ok)
+}
+
+async fn show(args: &Args) -> anyhow::Result<()> {
+    let tenant = args.tenant.as_deref().map(TenantId::new).transpose()?;
+    let query = UsageQuery {
+        tenant: tenant.as_ref(),
+        since: UsageQuery::since(&args.since, Timestamp::now())?,
+        by: UsageBy::parse(&args.by).unwrap_or(UsageBy::Model),
+    };
+    let config = args.place.load(None)?;
+    let store = Store::open(&config.store)
+        .await
+        .context("cannot open the store")?;
+    let sums = store.usage(&query).await?;
+    store.close().await;
+    if args.json {
+        let shown: Vec<_> = sums.iter().map(|sum| as_json(query.by, sum)).collect();
+        return output::json(&shown);
+    }
+    if !sums.is_empty() {
+        output::out(&format!("{}\n", table(query.by, &sums).trim_fmt()))?;
+    }
+    remark(&sums, query.since);
+    Ok(())
+}
+
+fn table(by: UsageBy, sums: &[UsageSum]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table.set_header([
+        by.as_str().to_uppercase().as_str(),
+        "REQUESTS",
+        "ERRORS",
+        "INPUT",
+        "CACHED",
+        "OUTPUT",
+        "COST",
+        "AVERAGE",
+    ]);
+    for sum in sums {
+        let group = match sum.group.as_str() {
+            "" => "-",
+            group => group,
+        };
+        table.add_row([
+            group.to_owned(),
+            sum.requests.to_string(),
+            sum.errors.to_string(),
+            sum.input_tokens.to_string(),
+            (sum.cache_read_tokens + sum.cache_write_tokens).to_string(),
+            sum.output_tokens.to_string(),
+            format!("{:.4}", cost(sum)),
+            format!("{} ms", average(sum)),
+        ]);
+    }
+    table
+}
+
+/// What the sums do not tell by themselves.
+fn remark(sums: &[UsageSum], since: Timestamp) {
+    let total = |of: fn(&UsageSum) -> u64| sums.iter().map(of).sum::<u64>();
+    let mut text = format!(
+        "{} since {}",
+        output::count(total(|sum| sum.requests) as usize, "request"),
+        date(since.as_seconds())
+    );
+    let unpriced = total(|sum| sum.unpriced);
+    if unpriced > 0 {
+        text.push_str(&format!("; {unpriced} without a price"));
+    }
+    let estimated = total(|sum| sum.estimated);
+    if estimated > 0 {
+        text.push_str(&format!("; {estimated} with estimated tokens"));
+    }
+    output::remark(&text);
+}
+
+fn as_json(by: UsageBy, sum: &UsageSum) -> Value {
+    json!({
+        by.as_str(): sum.group,
+        "requests": sum.requests,
+        "errors": sum.errors,
+        "input_tokens": sum.input_tokens,
+        "output_tokens": sum.output_tokens,
+        "cache_read_tokens": sum.cache_read_tokens,
+        "cache_write_tokens": sum.cache_write_tokens,
+        "cost": cost(sum),
+        "requests_without_price": sum.unpriced,
+        "requests_estimated": sum.estimated,
+        "average_ms": average(sum),
+    })
+}
+
+fn cost(sum: &UsageSum) -> f64 {
+    sum.cost_nanos as f64 / 1e9
+}
+
+fn average(sum: &UsageSum) -> u64 {
+    sum.millis.checked_div(sum.requests).unwrap_or_default()
+}

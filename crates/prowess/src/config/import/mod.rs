@@ -1,0 +1,148 @@
+//! The `config.yaml` of a LiteLLM proxy, as a `prowess.toml`.
+//!
+//! What it says of models, their providers, keys, prices, fallbacks and aliases is taken
+//! over. Whatever is not understood, or means nothing here, is named by its path:
+//! nothing is left out without a word.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `yaml` | the text as a tree |
+//! | `taken` | reading the tree, and remembering what nobody asked for |
+//! | `provider` | LiteLLM's providers in our words |
+//! | `model` | one entry of `model_list` |
+//! | `write` | the text of the result |
+
+mod model;
+mod provider;
+mod taken;
+mod write;
+mod yaml;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use model::Model;
+use provider::Provider;
+use taken::Taken;
+
+pub use yaml::YamlError;
+
+/// What came of an import.
+#[derive(Debug)]
+pub struct Imported {
+    /// The text of a `prowess.toml`.
+    pub toml: String,
+    /// What was left out, by its path in the original, and why.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Something that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Where it stands, for instance `model_list[2].litellm_params.rpm`.
+    pub path: String,
+    /// Why.
+    pub why: String,
+}
+
+/// All that is taken over.
+#[derive(Debug, Default)]
+struct Gateway {
+    master_key: Option<String>,
+    providers: BTreeMap<String, Provider>,
+    models: Vec<Model>,
+}
+
+/// Reads a LiteLLM configuration.
+pub fn litellm(text: &str) -> Result<Imported, YamlError> {
+    let mut root = Taken::new(yaml::read(text)?);
+    let mut gateway = Gateway::default();
+    for (at, entry) in root.list("model_list") {
+        model::read(entry, &format!("model_list[{at}]"), &mut root, &mut gateway);
+    }
+    read_general(&mut root, &mut gateway);
+    for section in ["router_settings", "litellm_settings"] {
+        read_fallbacks(section, &mut root, &mut gateway);
+    }
+    read_aliases(&mut root, &mut gateway);
+    root.leave_rest();
+    Ok(Imported {
+        toml: write::toml(&gateway, &root.left_out),
+        left_out: root.left_out,
+    })
+}
+
+/// Shorter keys than this are refused by `prowess serve`.
+const MIN_MASTER_KEY: usize = 16;
+
+fn read_general(root: &mut Taken, gateway: &mut Gateway) {
+    let path = "general_settings.master_key";
+    let Some(key) = root.text_at(&["general_settings", "master_key"]) else {
+        return;
+    };
+    let key = secret(&key);
+    let literal = !key.starts_with("env:");
+    if literal && (key.len() < MIN_MASTER_KEY || key.starts_with("sk-pw-")) {
+        let why = "a master key has at least 16 characters here; set PROWESS_MASTER_KEY";
+        root.leave(path, why);
+        return;
+    }
+    gateway.master_key = Some(key);
+}
+
+/// `fallbacks: [{small: [big, huge]}]`
+fn read_fallbacks(section: &str, root: &mut Taken, gateway: &mut Gateway) {
+    let Some(list) = root.value_at(&[section, "fallbacks"]) else {
+        return;
+    };
+    let path = format!("{section}.fallbacks");
+    let maps = list.as_array().into_iter().flatten();
+    let pairs = maps.filter_map(Value::as_object).flatten();
+    for (name, others) in pairs {
+        let others: Vec<String> = others
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|other| other.as_str().map(str::to_owned))
+            .collect();
+        let known = |name: &String| gateway.models.iter().any(|model| model.is_called(name));
+        let (others, unknown): (Vec<_>, Vec<_>) = others.into_iter().partition(known);
+        for other in unknown {
+            root.leave(&path, &format!("there is no model called `{other}`"));
+        }
+        match gateway.models.iter_mut().find(|model| model.name == *name) {
+            Some(model) => model.fallbacks.extend(others),
+            None => root.leave(&path, &format!("there is no model called `{name}`")),
+        }
+    }
+}
+
+/// `model_group_alias: {gpt-4: gpt-4o}`
+fn read_aliases(root: &mut Taken, gateway: &mut Gateway) {
+    let aliases = root.value_at(&["router_settings", "model_group_alias"]);
+    let aliases = aliases.as_ref().and_then(Value::as_object);
+    for (alias, target) in aliases.into_iter().flatten() {
+        let path = format!("router_settings.model_group_alias.{alias}");
+        // Either the name, or an object with the name and whether it is hidden.
+        let name = target.as_str().or_else(|| target.get("model")?.as_str());
+        let taken = gateway.models.iter().any(|model| model.is_called(alias));
+        let model = gateway
+            .models
+            .iter_mut()
+            .find(|model| Some(model.name.as_str()) == name);
+        match model {
+            _ if taken => root.leave(&path, "there is a model of this name already"),
+            Some(model) => model.aliases.push(alias.clone()),
+            None => root.leave(&path, "it stands for a model that is not there"),
+        }
+    }
+}
+
+/// `os.environ/NAME` in our words.
+fn secret(text: &str) -> String {
+    match text.strip_prefix("os.environ/") {
+        Some(name) => format!("env:{name}"),
+        None => text.to_owned(),
+    }
+}

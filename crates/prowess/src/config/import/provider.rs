@@ -1,0 +1,255 @@
+//! LiteLLM's providers in our words.
+
+use super::secret;
+use super::taken::Fields;
+
+/// A table of `[providers]`. Values are as they are written in the file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Provider {
+    pub(super) kind: &'static str,
+    /// Keys and texts, in the order they are written.
+    pub(super) texts: Vec<(&'static str, String)>,
+    pub(super) numbers: Vec<(&'static str, u64)>,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+/// A provider of LiteLLM's: its prefix, our kind, and where it is.
+struct Known {
+    prefixes: &'static [&'static str],
+    kind: &'static str,
+    /// The name under which it needs no entry of its own.
+    usual: Option<&'static str>,
+}
+
+const fn known(
+    prefixes: &'static [&'static str],
+    kind: &'static str,
+    usual: Option<&'static str>,
+) -> Known {
+    Known {
+        prefixes,
+        kind,
+        usual,
+    }
+}
+
+static KNOWN: [Known; 18] = [
+    known(&["openai"], "openai", Some("openai")),
+    known(&["anthropic"], "anthropic", Some("anthropic")),
+    known(&["azure"], "azure", Some("azure")),
+    known(&["bedrock", "bedrock_converse"], "bedrock", Some("bedrock")),
+    known(
+        &["vertex_ai", "vertex_ai_beta"],
+        "vertex",
+        Some("vertex_ai"),
+    ),
+    known(&["gemini"], "gemini", Some("gemini")),
+    known(&["ollama", "ollama_chat"], "openai", Some("ollama")),
+    known(&["groq"], "openai", Some("groq")),
+    known(&["mistral"], "openai", Some("mistral")),
+    known(&["openrouter"], "openai", Some("openrouter")),
+    known(&["deepseek"], "openai", Some("deepseek")),
+    known(&["together_ai"], "openai", Some("together_ai")),
+    known(&["fireworks_ai"], "openai", Some("fireworks_ai")),
+    known(&["xai"], "openai", Some("xai")),
+    known(&["cerebras"], "openai", Some("cerebras")),
+    known(&["hosted_vllm", "vllm"], "openai", None),
+    known(
+        &["lm_studio", "openai_like", "custom_openai"],
+        "openai",
+        None,
+    ),
+    known(&["litellm_proxy", "azure_ai"], "openai", None),
+];
+
+/// Where a compatible provider is, when an entry of its own leaves it out.
+const ADDRESSES: [(&str, &str); 8] = [
+    ("groq", "https://api.groq.com/openai/v1"),
+    ("mistral", "https://api.mistral.ai/v1"),
+    ("openrouter", "https://openrouter.ai/api/v1"),
+    ("deepseek", "https://api.deepseek.com/v1"),
+    ("together_ai", "https://api.together.xyz/v1"),
+    ("fireworks_ai", "https://api.fireworks.ai/inference/v1"),
+    ("xai", "https://api.x.ai/v1"),
+    ("cerebras", "https://api.cerebras.ai/v1"),
+];
+
+/// What a model of LiteLLM's leads to.
+pub(super) struct Found {
+    /// What the provider is called here, if it needs no other name.
+    pub(super) name: &'static str,
+    /// What the provider calls the model.
+    pub(super) model: String,
+    /// Its table; nothing when it needs none.
+    pub(super) provider: Option<Provider>,
+}
+
+/// Reads the provider out of a model's parameters.
+pub(super) fn read(model: &str, fields: &mut Fields) -> Result<Found, String> {
+    let custom = fields.text(&["custom_llm_provider"]);
+    let (prefix, model) = match (&custom, model.split_once('/')) {
+        (Some(prefix), Some((written, rest))) if prefix == written => (prefix.as_str(), rest),
+        (Some(prefix), _) => (prefix.as_str(), model),
+        (None, Some((prefix, rest))) if find(prefix).is_some() => (prefix, rest),
+        (None, _) => (guess(model)?, model),
+    };
+    let known = find(prefix).ok_or_else(|| format!("provider `{prefix}` is not known here"))?;
+    let mut provider = Provider {
+        kind: known.kind,
+        ..Provider::default()
+    };
+    let mut model = model.to_owned();
+    if known.kind == "bedrock" {
+        model = bedrock(prefix, &model, &mut provider);
+    }
+    read_fields(known, fields, &mut provider)?;
+    let name = known.usual.unwrap_or(prefix_of(known));
+    let bare = provider.texts.is_empty() && provider.numbers.is_empty();
+    let provider = match known.usual {
+        Some(_) if bare && provider.headers.is_empty() => None,
+        _ => Some(complete(known, provider)?),
+    };
+    Ok(Found {
+        name,
+        model,
+        provider,
+    })
+}
+
+fn find(prefix: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.prefixes.contains(&prefix))
+}
+
+fn prefix_of(known: &Known) -> &'static str {
+    known.prefixes.first().copied().unwrap_or("openai")
+}
+
+/// Whose model it is, from its name alone.
+fn guess(model: &str) -> Result<&'static str, String> {
+    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| model.starts_with(prefix));
+    if starts(&["gpt-", "chatgpt-", "o1", "o3", "o4"]) {
+        Ok("openai")
+    } else if starts(&["claude-"]) {
+        Ok("anthropic")
+    } else if starts(&["gemini-"]) {
+        Ok("vertex_ai")
+    } else if model.contains('/') {
+        let prefix = model.split('/').next().unwrap_or_default();
+        Err(format!("provider `{prefix}` is not known here"))
+    } else {
+        Err(format!("`{model}` does not say whose model it is"))
+    }
+}
+
+/// `bedrock/converse/…`, `bedrock/invoke/…` and `bedrock/REGION/…` say more than a model.
+fn bedrock(prefix: &str, model: &str, provider: &mut Provider) -> String {
+    let mut rest = model;
+    if prefix == "bedrock_converse" {
+        provider.texts.push(("api", "converse".to_owned()));
+    }
+    while let Some((head, tail)) = rest.split_once('/') {
+        match head {
+            "converse" | "invoke" => provider.texts.push(("api", head.to_owned())),
+            region if is_region(region) => provider.texts.push(("region", region.to_owned())),
+            _ => break,
+        }
+        rest = tail;
+    }
+    rest.to_owned()
+}
+
+fn is_region(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    matches!(parts.as_slice(), [a, .., n] if a.len() == 2 && parts.len() >= 3 && n.len() == 1)
+}
+
+fn read_fields(known: &Known, fields: &mut Fields, provider: &mut Provider) -> Result<(), String> {
+    if let Some(base) = fields.text(&["api_base", "base_url"]) {
+        if base.starts_with("os.environ/") {
+            return Err("an address must be written out here, not come from a variable".to_owned());
+        }
+        provider.texts.push(("base_url", address(known, &base)));
+    }
+    let texts: &[(&'static str, &[&str])] = match known.kind {
+        "azure" => &[("api_key", &["api_key"]), ("api_version", &["api_version"])],
+        "bedrock" => &[
+            ("region", &["aws_region_name"]),
+            ("access_key_id", &["aws_access_key_id"]),
+            ("secret_access_key", &["aws_secret_access_key"]),
+            ("session_token", &["aws_session_token"]),
+            ("api_key", &["api_key"]),
+        ],
+        "vertex" => &[
+            ("project", &["vertex_project", "vertex_ai_project"]),
+            ("location", &["vertex_location", "vertex_ai_location"]),
+            ("credentials", &["vertex_credentials"]),
+        ],
+        _ => &[("api_key", &["api_key"])],
+    };
+    for (ours, theirs) in texts {
+        if let Some(value) = fields.text(theirs) {
+            provider.texts.push((ours, checked(ours, &value)?));
+        }
+    }
+    if let Some(seconds) = fields.number("timeout") {
+        provider.numbers.push(("answer_seconds", whole(seconds)));
+    }
+    if let Some(retries) = fields.number("max_retries") {
+        provider.numbers.push(("attempts", whole(retries) + 1));
+    }
+    provider.headers = fields.texts("extra_headers");
+    for (_, value) in &mut provider.headers {
+        *value = secret(value);
+    }
+    Ok(())
+}
+
+/// Only secrets may come from variables here.
+fn checked(key: &str, value: &str) -> Result<String, String> {
+    let secrets = [
+        "api_key",
+        "access_key_id",
+        "secret_access_key",
+        "session_token",
+    ];
+    match value.strip_prefix("os.environ/") {
+        Some(name) if !secrets.contains(&key) => Err(format!(
+            "{key} must be written out here; it comes from the variable {name}"
+        )),
+        _ => Ok(secret(value)),
+    }
+}
+
+/// Ollama's own address lacks the path of its compatible API.
+fn address(known: &Known, base: &str) -> String {
+    let base = base.trim_end_matches('/');
+    match known.usual {
+        Some("ollama") if !base.ends_with("/v1") => format!("{base}/v1"),
+        _ => base.to_owned(),
+    }
+}
+
+/// An entry of its own needs an address where its kind has none.
+fn complete(known: &Known, mut provider: Provider) -> Result<Provider, String> {
+    let has_base = provider.texts.iter().any(|(key, _)| *key == "base_url");
+    if has_base || known.kind != "openai" || known.usual == Some("openai") {
+        return Ok(provider);
+    }
+    let mut addresses = ADDRESSES.iter();
+    let usual = addresses.find(|(name, _)| known.usual == Some(name));
+    match (usual, known.usual) {
+        (Some((_, address)), _) => provider
+            .texts
+            .insert(0, ("base_url", (*address).to_owned())),
+        (None, Some("ollama")) => {
+            let address = "http://127.0.0.1:11434/v1".to_owned();
+            provider.texts.insert(0, ("base_url", address));
+        }
+        _ => return Err("it has no api_base, so nobody knows where it is".to_owned()),
+    }
+    Ok(provider)
+}
+
+fn whole(number: f64) -> u64 {
+    number.max(0.0).ceil() as u64
+}

@@ -1,0 +1,88 @@
+//! `[telemetry]`: where traces go.
+
+use std::collections::BTreeMap;
+
+use prowess_server::TelemetrySettings;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::error::ConfigError;
+use super::secret;
+
+pub(super) const KEYS: &[&str] = &["enabled", "otlp_endpoint", "headers", "service"];
+
+const PATH: &str = "/v1/traces";
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Telemetry")]
+pub(super) struct Raw {
+    /// Whether traces are sent; true when there is an `otlp_endpoint`.
+    enabled: Option<bool>,
+    /// A collector that speaks OTLP over HTTP, for instance `http://127.0.0.1:4318`.
+    /// When left out and `enabled`, what `OTEL_EXPORTER_OTLP_ENDPOINT` says.
+    otlp_endpoint: Option<String>,
+    /// Headers sent along; `env:NAME` and `file:PATH` keep keys out of this file.
+    headers: BTreeMap<String, String>,
+    /// What this server is called in traces; else `OTEL_SERVICE_NAME`, else `prowess`.
+    service: Option<String>,
+}
+
+pub(super) fn check(raw: &Raw) -> Result<Option<TelemetrySettings>, ConfigError> {
+    if !raw.enabled.unwrap_or(raw.otlp_endpoint.is_some()) {
+        return Ok(None);
+    }
+    let mut headers = Vec::new();
+    for (name, value) in &raw.headers {
+        let value = secret::resolve("telemetry.headers", value)?;
+        headers.push((name.clone(), value.reveal().to_owned()));
+    }
+    if headers.is_empty() {
+        headers = usual_headers();
+    }
+    let service = raw.service.clone().or_else(|| set("OTEL_SERVICE_NAME"));
+    Ok(Some(TelemetrySettings {
+        endpoint: endpoint(raw)?,
+        headers,
+        service: service.unwrap_or_else(|| "prowess".to_owned()),
+    }))
+}
+
+fn endpoint(raw: &Raw) -> Result<String, ConfigError> {
+    const SETTING: &str = "telemetry.otlp_endpoint";
+    if let (None, Some(traces)) = (
+        &raw.otlp_endpoint,
+        set("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+    ) {
+        return Ok(traces);
+    }
+    let base = raw.otlp_endpoint.clone();
+    let base = base.or_else(|| set("OTEL_EXPORTER_OTLP_ENDPOINT"));
+    let base = base.ok_or_else(|| {
+        let reason = "traces are enabled, but there is no collector: set this, or \
+                      OTEL_EXPORTER_OTLP_ENDPOINT";
+        ConfigError::invalid(SETTING, reason)
+    })?;
+    if !base.starts_with("http://") && !base.starts_with("https://") {
+        let reason = format!("`{base}` must begin with http:// or https://");
+        return Err(ConfigError::invalid(SETTING, reason));
+    }
+    let base = base.trim_end_matches('/');
+    Ok(match base.ends_with(PATH) {
+        true => base.to_owned(),
+        false => format!("{base}{PATH}"),
+    })
+}
+
+/// `a=b,c=d`, as the OpenTelemetry specification has it.
+fn usual_headers() -> Vec<(String, String)> {
+    let text = set("OTEL_EXPORTER_OTLP_HEADERS").unwrap_or_default();
+    let pairs = text.split(',').filter_map(|pair| pair.split_once('='));
+    pairs
+        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+        .collect()
+}
+
+fn set(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}

@@ -1,0 +1,139 @@
+//! `prowess config`: the real binary.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn prowess(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+    command.env_clear().env("HOME", "/nonexistent");
+    // Headers are looked up at once; the fixture has one of this name.
+    command.env("TOKEN", "t").args(args);
+    command.output().unwrap()
+}
+
+fn fixture(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    folder.join(name).to_str().unwrap().to_owned()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn a_litellm_configuration_becomes_one_that_is_accepted_and_nothing_is_lost_silently() {
+    let imported = prowess(&["config", "import", &fixture("litellm.yaml")]);
+    assert_eq!(imported.status.code(), Some(1), "some of it is left out");
+    insta::assert_snapshot!("imported", stdout(&imported));
+    insta::assert_snapshot!("left_out", stderr(&imported));
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("prowess.toml");
+    // The master key of the file comes from a variable that is not set here.
+    let text = stdout(&imported).replace("env:LITELLM_MASTER_KEY", "a-key-that-is-long-enough");
+    std::fs::write(&file, text).unwrap();
+    let checked = prowess(&["config", "check", file.to_str().unwrap()]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+}
+
+#[test]
+fn what_is_no_configuration_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    std::fs::write(&file, "model_list:\n  - [\n").unwrap();
+    let refused = prowess(&["config", "import", file.to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(stderr(&refused).contains("line 2"), "{}", stderr(&refused));
+    let missing = prowess(&["config", "import", "/nonexistent/config.yaml"]);
+    assert_eq!(missing.status.code(), Some(3));
+}
+
+#[test]
+fn a_configuration_is_checked_without_being_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("prowess.toml");
+    let check = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let checked = prowess(&["config", "check", file.to_str().unwrap()]);
+        let said = stderr(&checked).replace(folder.path().to_str().unwrap(), "");
+        (checked.status.code(), said)
+    };
+    let good = "[[models]]\nname = \"a\"\nprovider = \"ollama\"\n";
+    insta::assert_debug_snapshot!(check(good), @r#"
+    (
+        Some(
+            0,
+        ),
+        "/prowess.toml: all is well: 1 name of models\n",
+    )
+    "#);
+    let unknown = "[[models]]\nname = \"a\"\nprovider = \"nobody\"\n";
+    insta::assert_debug_snapshot!(check(unknown), @r#"
+    (
+        Some(
+            1,
+        ),
+        "error: models.a.provider: there is no provider called \"nobody\"; no provider is configured and no key is set\n",
+    )
+    "#);
+    let half = format!("{good}input_price = 1.0\n");
+    insta::assert_debug_snapshot!(check(&half), @r#"
+    (
+        Some(
+            1,
+        ),
+        "error: models.a.input_price: a price needs both input_price and output_price; 0 is one too\n",
+    )
+    "#);
+    let negative = format!("{good}input_price = -1.0\noutput_price = 1.0\n");
+    insta::assert_debug_snapshot!(check(&negative), @r#"
+    (
+        Some(
+            1,
+        ),
+        "error: models.a: -1 is no price; prices are numbers from 0, per million tokens\n",
+    )
+    "#);
+    let queued = format!("{good}queued = 3\n");
+    insta::assert_debug_snapshot!(check(&queued), @r#"
+    (
+        Some(
+            1,
+        ),
+        "error: models.a.queued: nothing waits for a model without `concurrent`; set it too\n",
+    )
+    "#);
+    insta::assert_debug_snapshot!(check("[telemetry]\nenabled = true\n"), @r#"
+    (
+        Some(
+            1,
+        ),
+        "error: telemetry.otlp_endpoint: traces are enabled, but there is no collector: set this, or OTEL_EXPORTER_OTLP_ENDPOINT\n",
+    )
+    "#);
+    insta::assert_debug_snapshot!(check("[telemetry]\notlp_endpont = \"x\"\n"), @r#"
+    (
+        Some(
+            1,
+        ),
+        "error: /prowess.toml: line 2: `telemetry.otlp_endpont` is not a setting; did you mean `otlp_endpoint`?\n",
+    )
+    "#);
+}
+
+#[test]
+fn the_schema_in_the_docs_is_that_of_the_configuration() {
+    let schema = stdout(&prowess(&["config", "schema"]));
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/prowess.schema.json");
+    let kept = std::fs::read_to_string(docs).unwrap_or_default();
+    assert!(
+        kept == schema,
+        "run `prowess config schema > docs/prowess.schema.json`"
+    );
+}

@@ -1,0 +1,74 @@
+//! A rate: so much per minute, and no more than a minute's worth at once.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+const MINUTE: f64 = 60.0;
+
+/// What is left of a rate. May be overdrawn: what a request used is known only when
+/// it has ended.
+#[derive(Debug)]
+pub(super) struct Bucket {
+    level: f64,
+    at: Instant,
+}
+
+impl Bucket {
+    pub(super) fn full(now: Instant, per_minute: f64) -> Bucket {
+        Bucket {
+            level: per_minute,
+            at: now,
+        }
+    }
+
+    /// How long until there is at least `least`; none when there is now.
+    pub(super) fn wait_for(
+        &mut self,
+        now: Instant,
+        per_minute: f64,
+        least: f64,
+    ) -> Option<Duration> {
+        let passed = now.saturating_duration_since(self.at).as_secs_f64();
+        self.level = (self.level + passed * per_minute / MINUTE).min(per_minute);
+        self.at = now;
+        if self.level >= least {
+            return None;
+        }
+        let missing = least - self.level;
+        Some(Duration::from_secs_f64(missing * MINUTE / per_minute))
+    }
+
+    pub(super) fn take(&mut self, amount: f64) {
+        self.level -= amount;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minutes_worth_may_be_used_at_once_and_comes_back_over_a_minute() {
+        let now = Instant::now();
+        let mut bucket = Bucket::full(now, 2.0);
+        for _ in 0..2 {
+            assert_eq!(bucket.wait_for(now, 2.0, 1.0), None);
+            bucket.take(1.0);
+        }
+        let wait = bucket.wait_for(now, 2.0, 1.0).unwrap();
+        assert_eq!(wait.as_secs(), 30);
+        assert_eq!(bucket.wait_for(now + wait, 2.0, 1.0), None);
+    }
+
+    #[test]
+    fn what_is_overdrawn_must_be_made_up_for() {
+        let now = Instant::now();
+        let mut bucket = Bucket::full(now, 60.0);
+        assert_eq!(bucket.wait_for(now, 60.0, 1.0), None);
+        bucket.take(180.0);
+        let wait = bucket.wait_for(now, 60.0, 1.0).unwrap();
+        assert_eq!(wait.as_secs(), 121);
+        assert_eq!(bucket.wait_for(now + wait, 60.0, 1.0), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! Why a key's request was not let through, in no dialect.
+
+use std::time::Duration;
+
+use prowess_provider::Target;
+use prowess_store::{Budget, Error as StoreError, KeyRecord, Period};
+use prowess_wire::neutral::{ApiError, ErrorKind};
+
+/// Why a request was not let through.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: Box<ApiError>,
+    /// When it is worth coming again.
+    pub(crate) retry_after: Option<Duration>,
+    /// Whether a client should do so by itself.
+    pub(crate) retry: bool,
+}
+
+impl Refusal {
+    /// A model that is not among those of the key.
+    pub(crate) fn model(key: &KeyRecord, model: &str) -> Refusal {
+        let message = format!(
+            "key `{}` may not use model `{}`; it may use {}",
+            key.prefix,
+            model.escape_debug(),
+            key.limits.models.join(", ")
+        );
+        Refusal::final_(ErrorKind::Permission, 403, "model-not-allowed", message)
+    }
+
+    pub(super) fn requests(key: &KeyRecord, rate: u32, wait: Duration) -> Refusal {
+        Refusal::rate(format!("{rate} requests"), key, wait)
+    }
+
+    pub(super) fn tokens(key: &KeyRecord, rate: u64, wait: Duration) -> Refusal {
+        Refusal::rate(format!("{rate} tokens"), key, wait)
+    }
+
+    fn rate(limit: String, key: &KeyRecord, wait: Duration) -> Refusal {
+        let message = format!(
+            "key `{}` may use {limit} per minute; try again in {} s",
+            key.prefix,
+            seconds(wait)
+        );
+        Refusal {
+            error: error(ErrorKind::RateLimit, 429, "rate_limit_exceeded", message),
+            retry_after: Some(wait),
+            retry: true,
+        }
+    }
+
+    pub(super) fn budget(key: &KeyRecord, budget: Budget, rest: Option<Duration>) -> Refusal {
+        let every = match budget.period {
+            Period::Ever => "in all",
+            Period::Day => "per day (UTC)",
+            Period::Month => "per month (UTC)",
+        };
+        let message = format!(
+            "key `{}` has spent its budget of {} {every}",
+            key.prefix,
+            budget.nanos as f64 / 1e9
+        );
+        Refusal {
+            retry_after: rest,
+            ..Refusal::final_(ErrorKind::Billing, 429, "insufficient_quota", message)
+        }
+    }
+
+    pub(super) fn no_price(key: &KeyRecord, model: &str, target: &Target) -> Refusal {
+        let message = format!(
+            "key `{}` has a budget, and model `{}` leads to {}/{}, which has no price: set \
+             input_price and output_price in its entry of [[models]]",
+            key.prefix,
+            model.escape_debug(),
+            target.provider(),
+            target.model().escape_debug()
+        );
+        Refusal::final_(ErrorKind::Permission, 403, "model-without-price", message)
+    }
+
+    /// What a key has spent cannot be known; it may be too much.
+    pub(super) fn unknown(cause: &StoreError) -> Refusal {
+        tracing::warn!(error = %cause, "cannot look up what a key has spent");
+        let message = "what this key has spent cannot be looked up right now; try again";
+        Refusal {
+            error: error(ErrorKind::Overloaded, 503, cause.code(), message.to_owned()),
+            retry_after: None,
+            retry: true,
+        }
+    }
+
+    fn final_(kind: ErrorKind, status: u16, code: &str, message: String) -> Refusal {
+        Refusal {
+            error: error(kind, status, code, message),
+            retry_after: None,
+            retry: false,
+        }
+    }
+}
+
+fn error(kind: ErrorKind, status: u16, code: &str, message: String) -> Box<ApiError> {
+    Box::new(ApiError {
+        status,
+        code: Some(code.to_owned()),
+        ..ApiError::new(kind, message)
+    })
+}
+
+/// Whole seconds, rounded up.
+pub(crate) fn seconds(time: Duration) -> u128 {
+    time.as_millis().div_ceil(1_000)
+}

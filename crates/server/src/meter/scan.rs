@@ -1,0 +1,227 @@
+//! Token counts, read from the bytes of a stream as they pass.
+//!
+//! The bytes are not parsed: only the key `"usage":` is looked for, and the object
+//! behind it read. Inside a JSON string its quotes would be escaped, so text of a model
+//! is never mistaken for it. Where the key does stand elsewhere (in a schema of a tool
+//! that an answer repeats) it can only raise the count: the highest one counts.
+
+use memchr::memmem;
+use prowess_wire::Client;
+use prowess_wire::neutral::Usage;
+
+const KEY: &[u8] = b"\"usage\":";
+/// Bytes of a usage object at most.
+const MAX_OBJECT: usize = 4_096;
+
+/// Looks for token counts in a stream.
+pub(crate) struct Scanner {
+    client: Client,
+    state: State,
+    usage: Option<Usage>,
+    events: u64,
+}
+
+enum State {
+    /// For the key; the last bytes may be its beginning.
+    Looking(Vec<u8>),
+    /// Behind the key, the object so far.
+    Reading(Object),
+}
+
+#[derive(Default)]
+struct Object {
+    bytes: Vec<u8>,
+    depth: usize,
+    in_string: bool,
+    escaped: bool,
+}
+
+impl Scanner {
+    pub(crate) fn new(client: Client) -> Scanner {
+        Scanner {
+            client,
+            state: State::Looking(Vec::new()),
+            usage: None,
+            events: 0,
+        }
+    }
+
+    /// What was found so far.
+    pub(crate) fn usage(&self) -> Option<&Usage> {
+        self.usage.as_ref()
+    }
+
+    /// About how many events have passed.
+    pub(crate) fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Looks through the next bytes.
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
+        self.events += memmem::find_iter(chunk, b"data:").count() as u64;
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            rest = match &mut self.state {
+                State::Looking(tail) => match find(tail, rest) {
+                    Some(after) => {
+                        self.state = State::Reading(Object::default());
+                        after
+                    }
+                    None => {
+                        remember(tail, rest);
+                        &[]
+                    }
+                },
+                State::Reading(object) => match object.read(rest) {
+                    Read::More => &[],
+                    Read::Done(after) => {
+                        let bytes = std::mem::take(&mut object.bytes);
+                        self.found(&bytes);
+                        self.state = State::Looking(Vec::new());
+                        after
+                    }
+                    Read::None(after) => {
+                        self.state = State::Looking(Vec::new());
+                        after
+                    }
+                },
+            };
+        }
+    }
+
+    fn found(&mut self, object: &[u8]) {
+        let value = serde_json::from_slice(object).ok();
+        let usage = value.and_then(|value| prowess_wire::read_usage(self.client, value));
+        if let Some(usage) = usage {
+            self.usage.get_or_insert_default().raise(&usage);
+        }
+    }
+}
+
+/// The bytes behind the key, which may begin in the tail of the bytes before.
+fn find<'b>(tail: &[u8], bytes: &'b [u8]) -> Option<&'b [u8]> {
+    let head = bytes.get(..KEY.len()).unwrap_or(bytes);
+    let joint = [tail, head].concat();
+    if let Some(at) = memmem::find(&joint, KEY) {
+        let end = (at + KEY.len()).saturating_sub(tail.len());
+        return bytes.get(end..);
+    }
+    let at = memmem::find(bytes, KEY)?;
+    bytes.get(at + KEY.len()..)
+}
+
+/// Keeps as many last bytes as could be the beginning of the key.
+fn remember(tail: &mut Vec<u8>, bytes: &[u8]) {
+    let keep = KEY.len() - 1;
+    tail.extend_from_slice(
+        bytes
+            .get(bytes.len().saturating_sub(keep)..)
+            .unwrap_or(bytes),
+    );
+    let over = tail.len().saturating_sub(keep);
+    tail.drain(..over);
+}
+
+/// What came of reading on.
+enum Read<'b> {
+    More,
+    /// The object is whole.
+    Done(&'b [u8]),
+    /// It is no object, or too long to be one of counts.
+    None(&'b [u8]),
+}
+
+impl Object {
+    fn read<'b>(&mut self, bytes: &'b [u8]) -> Read<'b> {
+        for (at, byte) in bytes.iter().enumerate() {
+            let begun = !self.bytes.is_empty();
+            if !begun && byte.is_ascii_whitespace() {
+                continue;
+            }
+            if (!begun && *byte != b'{') || self.bytes.len() >= MAX_OBJECT {
+                return Read::None(bytes.get(at..).unwrap_or_default());
+            }
+            self.bytes.push(*byte);
+            if self.ends_with(*byte) {
+                return Read::Done(bytes.get(at + 1..).unwrap_or_default());
+            }
+        }
+        Read::More
+    }
+
+    /// Follows strings and braces; says whether this byte closes the object.
+    fn ends_with(&mut self, byte: u8) -> bool {
+        if std::mem::take(&mut self.escaped) {
+            return false;
+        }
+        match byte {
+            b'\\' if self.in_string => self.escaped = true,
+            b'"' => self.in_string = !self.in_string,
+            b'{' if !self.in_string => self.depth += 1,
+            b'}' if !self.in_string => self.depth -= 1,
+            _ => {}
+        }
+        self.depth == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANTHROPIC: &str = concat!(
+        "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":30,\"cache_read_input_tokens\":4,\"output_tokens\":1}}}\n\n",
+        "data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"\\\"usage\\\":{\\\"input_tokens\\\":999}\"}}\n\n",
+        "data: {\"type\":\"message_delta\",\"usage\": {\"output_tokens\":10,\"x\":{\"}\":\"\\\"}\"}}}\n\n",
+    );
+    const CHAT: &str = concat!(
+        "data: {\"choices\":[],\"usage\":null}\n\n",
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":10,\"prompt_tokens_details\":{\"cached_tokens\":20}}}\n\n",
+        "data: [DONE]\n\n",
+    );
+
+    fn scan(client: Client, text: &str, size: usize) -> (u64, u64, u64) {
+        let mut scanner = Scanner::new(client);
+        for piece in text.as_bytes().chunks(size) {
+            scanner.push(piece);
+        }
+        let usage = scanner.usage().unwrap();
+        (
+            usage.input_tokens,
+            usage.cache_read_input_tokens,
+            usage.output_tokens,
+        )
+    }
+
+    #[test]
+    fn counts_are_found_in_any_cut_of_the_bytes() {
+        for size in 1..ANTHROPIC.len() {
+            assert_eq!(
+                scan(Client::Messages, ANTHROPIC, size),
+                (30, 4, 10),
+                "{size}"
+            );
+        }
+        for size in 1..CHAT.len() {
+            assert_eq!(scan(Client::Chat, CHAT, size), (10, 20, 10), "{size}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_of_counts_is_passed_over() {
+        let long = format!("\"usage\":{{\"a\":\"{}\"}}", "x".repeat(10_000));
+        for text in [
+            "\"usage\":",
+            "\"usage\":[1]",
+            "\"usage\":{",
+            &long,
+            "\"usage\":{}}",
+        ] {
+            let mut scanner = Scanner::new(Client::Responses);
+            scanner.push(text.as_bytes());
+            scanner.push(b" \"usage\":{\"input_tokens\":7}");
+            let found = scanner.usage().map(|usage| usage.input_tokens);
+            assert!(matches!(found, Some(7) | None), "{text}: {found:?}");
+        }
+    }
+}

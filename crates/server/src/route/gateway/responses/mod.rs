@@ -1,0 +1,43 @@
+//! `/v1/responses`: asking, and what was kept of it.
+//!
+//! Only answers that are kept here are found here. Those of an upstream that keeps its
+//! own are found at the upstream.
+
+mod count;
+mod create;
+mod delete;
+mod get;
+mod input_items;
+
+use axum::Router;
+use axum::routing::{self, post};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::Query;
+
+pub(super) fn routes() -> Router<App> {
+    Router::new()
+        .route("/responses", post(create::create))
+        .route("/responses/input_tokens", post(count::count))
+        .route(
+            "/responses/{id}",
+            routing::get(get::get).delete(delete::delete),
+        )
+        .route(
+            "/responses/{id}/input_items",
+            routing::get(input_items::list),
+        )
+}
+
+/// Refuses what would change an answer and is not possible here.
+fn refuse_stream(query: &Query) -> Result<(), ApiError> {
+    match query.get("stream") {
+        Some("true") => Err(ApiError::bad_request(
+            "stream-of-kept-response",
+            "stream: an answer that was kept is given whole; leave it out",
+        )
+        .with("param", "stream")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,174 @@
+//! A neutral answer, written event by event in the client's dialect. Dropping it, as
+//! happens when the client leaves, closes the connection to the upstream.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, Stream, StreamExt};
+use prowess_wire::neutral::{Delta, StreamEvent, Usage};
+use prowess_wire::{Dropped, StreamWriter};
+use tokio::time::{Instant, Sleep};
+
+use super::answer::Reply;
+
+/// Events that are ready at once are sent in one piece of about this size.
+const PIECE: usize = 16 << 10;
+/// About how many bytes of text make a token.
+const BYTES_PER_TOKEN: usize = 4;
+
+/// An answer as the client gets it.
+pub(super) struct Written<S> {
+    events: S,
+    writer: StreamWriter,
+    reply: Reply,
+    quiet: Quiet,
+    said_bytes: usize,
+    /// The answer being kept, and the bytes that end it: whoever has those may ask for
+    /// it at once.
+    keeping: Option<(BoxFuture<'static, ()>, Bytes)>,
+}
+
+impl<S> Written<S> {
+    pub(super) fn new(events: S, writer: StreamWriter, reply: Reply) -> Self {
+        Written {
+            events,
+            writer,
+            quiet: Quiet::new(reply.ping),
+            reply,
+            said_bytes: 0,
+            keeping: None,
+        }
+    }
+
+    fn write(&mut self, mut event: StreamEvent, out: &mut Vec<u8>) {
+        if let StreamEvent::Error(error) = &mut event {
+            let id = &self.reply.id;
+            error.request_id.get_or_insert_with(|| id.to_string());
+        }
+        self.count(&event);
+        self.writer.write(&event, out);
+        for Dropped { field, why } in self.writer.take_dropped() {
+            tracing::debug!(field, why, "left out of the answer");
+        }
+        if matches!(event, StreamEvent::MessageStop)
+            && let Some(kept) = self.reply.kept.take()
+            && let Some(response) = self.writer.take_response()
+        {
+            let save = async move { kept.save(&response).await };
+            self.keeping = Some((save.boxed(), std::mem::take(out).into()));
+        }
+    }
+
+    fn count(&mut self, event: &StreamEvent) {
+        let meter = &mut self.reply.meter;
+        match event {
+            StreamEvent::MessageStart { usage, .. } | StreamEvent::MessageDelta { usage, .. } => {
+                meter.used(usage);
+            }
+            StreamEvent::BlockDelta { delta, .. } => self.said_bytes += length(delta),
+            StreamEvent::MessageStop => meter.ended(200),
+            StreamEvent::Error(error) => {
+                meter.failed(
+                    error.status,
+                    error.code.as_deref().unwrap_or("upstream-error"),
+                );
+            }
+            _ => {}
+        }
+    }
+}
+
+fn length(delta: &Delta) -> usize {
+    match delta {
+        Delta::Text(text) | Delta::InputJson(text) | Delta::Thinking(text) => text.len(),
+        Delta::Signature(_) | Delta::Other(_) => 0,
+    }
+}
+
+/// An upstream that counts nothing is counted by its bytes.
+impl<S> Drop for Written<S> {
+    fn drop(&mut self) {
+        if !self.reply.meter.has_usage() && self.said_bytes > 0 {
+            self.reply.meter.guess(&Usage {
+                input_tokens: (self.reply.asked_bytes / BYTES_PER_TOKEN) as u64,
+                output_tokens: self.said_bytes.div_ceil(BYTES_PER_TOKEN) as u64,
+                ..Usage::default()
+            });
+        }
+    }
+}
+
+impl<S: Stream<Item = StreamEvent> + Unpin> Stream for Written<S> {
+    type Item = Result<Bytes, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut out = Vec::new();
+        while out.len() < PIECE {
+            if let Some((save, last)) = &mut self.keeping {
+                ready!(save.poll_unpin(context));
+                let last = std::mem::take(last);
+                self.keeping = None;
+                return Poll::Ready(Some(Ok(last)));
+            }
+            match self.events.poll_next_unpin(context) {
+                Poll::Ready(Some(event)) => {
+                    self.quiet.broken();
+                    self.write(event, &mut out);
+                }
+                // What is ready goes out before anything is waited for.
+                Poll::Ready(None) | Poll::Pending if !out.is_empty() => break,
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Pending => {
+                    ready!(self.quiet.poll(context));
+                    self.write(StreamEvent::Ping, &mut out);
+                }
+            }
+        }
+        Poll::Ready(Some(Ok(out.into())))
+    }
+}
+
+/// Waits for a silence to become too long.
+struct Quiet {
+    limit: Option<Duration>,
+    timer: Option<Pin<Box<Sleep>>>,
+    waiting: bool,
+}
+
+impl Quiet {
+    fn new(limit: Option<Duration>) -> Quiet {
+        Quiet {
+            limit,
+            timer: None,
+            waiting: false,
+        }
+    }
+
+    /// Something was said.
+    fn broken(&mut self) {
+        self.waiting = false;
+    }
+
+    /// Ready once the silence has been too long; then it begins anew.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(limit) = self.limit else {
+            return Poll::Pending;
+        };
+        let until = Instant::now() + limit;
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        // The timer is only set when there is something to wait for.
+        if !self.waiting {
+            self.waiting = true;
+            timer.as_mut().reset(until);
+        }
+        ready!(timer.as_mut().poll(context));
+        self.waiting = false;
+        Poll::Ready(())
+    }
+}

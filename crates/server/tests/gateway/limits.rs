@@ -1,0 +1,146 @@
+//! What a key may spend: on which models, how fast, and how much.
+
+use prowess_store::{Budget, KeyLimits, Period, Scope};
+use prowess_testkit::upstream::Answer as Told;
+use prowess_wire::Client;
+
+use crate::bodies::{MESSAGES, question};
+use crate::gateway::{Answer, Gateway, path};
+
+const CLIENTS: [Client; 3] = [Client::Messages, Client::Chat, Client::Responses];
+
+async fn ask(gateway: &Gateway, client: Client, model: &str, key: &str) -> Answer {
+    let body = question(client, model, false).to_string();
+    let headers = [("x-api-key", key)];
+    gateway.send(path(client), &headers, body).await
+}
+
+/// Key prefixes and seconds are never the same.
+fn shown(answer: &Answer) -> String {
+    let text = answer.shown();
+    let start = text.find("sk-pw-").unwrap();
+    let end = start + "sk-pw-".len() + 10;
+    format!("{}sk-pw-…{}", &text[..start], &text[end..])
+}
+
+#[tokio::test]
+async fn a_key_may_use_only_its_models() {
+    let gateway = Gateway::start().await;
+    let limits = KeyLimits {
+        models: vec!["stage/*".to_owned(), "small".to_owned()],
+        ..KeyLimits::default()
+    };
+    let key = gateway.key("default", Scope::Use, &limits).await;
+    for client in CLIENTS {
+        let allowed = ask(&gateway, client, "stage/hero", &key).await;
+        assert_eq!(allowed.status, 200, "{}", allowed.text());
+        let refused = ask(&gateway, client, "ant/m1", &key).await;
+        assert_eq!(refused.status, 403, "{}", refused.text());
+    }
+    let refused = ask(&gateway, Client::Messages, "ant/m1", &key).await;
+    insta::assert_snapshot!(shown(&refused));
+    let refused = ask(&gateway, Client::Chat, "ant/m1", &key).await;
+    insta::assert_snapshot!(shown(&refused));
+    assert!(gateway.upstream.requests().await.is_empty());
+
+    let headers = [("x-api-key", key.as_str())];
+    let list = gateway.get("/v1/models", &headers).await.json();
+    let models = list["data"].as_array().unwrap().iter();
+    let names: Vec<_> = models.map(|model| model["id"].as_str().unwrap()).collect();
+    assert_eq!(names, ["small"]);
+    let one = gateway.get("/v1/models/small", &headers).await;
+    assert_eq!(one.status, 200);
+    let other = gateway.get("/v1/models/patient", &headers).await;
+    assert_eq!(other.status, 404);
+}
+
+#[tokio::test]
+async fn a_key_may_ask_only_so_often() {
+    let gateway = Gateway::start().await;
+    let limits = KeyLimits {
+        requests_per_minute: Some(2),
+        ..KeyLimits::default()
+    };
+    for client in CLIENTS {
+        let key = gateway.key("default", Scope::Use, &limits).await;
+        for _ in 0..2 {
+            let answer = ask(&gateway, client, "stage/hero", &key).await;
+            assert_eq!(answer.status, 200);
+        }
+        let refused = ask(&gateway, client, "stage/hero", &key).await;
+        assert_eq!(refused.status, 429);
+        let after: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+        assert!((1..=30).contains(&after), "{after}");
+        assert_eq!(refused.header("x-should-retry"), None);
+        let error = &refused.json()["error"];
+        assert_eq!(error["type"], "rate_limit_error");
+        let code = match client {
+            Client::Messages => &error["details"]["error_code"],
+            _ => &error["code"],
+        };
+        assert_eq!(code, "rate_limit_exceeded");
+        // Others are not kept waiting.
+        let other = gateway.key("default", Scope::Use, &limits).await;
+        let answer = ask(&gateway, client, "stage/hero", &other).await;
+        assert_eq!(answer.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn a_key_may_use_only_so_many_tokens() {
+    let gateway = Gateway::start().await;
+    gateway.upstream.answer_always(Told::json(200, MESSAGES));
+    let limits = KeyLimits {
+        tokens_per_minute: Some(10),
+        ..KeyLimits::default()
+    };
+    let key = gateway.key("default", Scope::Use, &limits).await;
+    // 30 in and 10 out: more than it may.
+    let answer = ask(&gateway, Client::Messages, "small", &key).await;
+    assert_eq!(answer.status, 200);
+    let refused = ask(&gateway, Client::Chat, "small", &key).await;
+    assert_eq!(refused.status, 429, "{}", refused.text());
+    assert!(refused.text().contains("10 tokens per minute"));
+    assert!(refused.header("retry-after").is_some());
+}
+
+fn budget(nanos: u64, period: Period) -> KeyLimits {
+    KeyLimits {
+        budget: Some(Budget { nanos, period }),
+        ..KeyLimits::default()
+    }
+}
+
+#[tokio::test]
+async fn a_key_may_spend_only_its_budget_also_after_a_restart() {
+    let gateway = Gateway::start().await;
+    gateway.upstream.answer_always(Told::json(200, MESSAGES));
+    // One answer costs 30 × 3 + 10 × 15 millionths: 240,000 billionths.
+    let limits = budget(400_000, Period::Month);
+    let key = gateway.key("default", Scope::Use, &limits).await;
+    for _ in 0..2 {
+        let answer = ask(&gateway, Client::Messages, "small", &key).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let refused = ask(&gateway, Client::Chat, "small", &key).await;
+    assert_eq!(refused.status, 429);
+    assert_eq!(refused.header("x-should-retry"), Some("false"));
+    assert!(refused.header("retry-after").is_some());
+    insta::assert_snapshot!(shown(&refused));
+
+    gateway.app.settle().await;
+    let again = gateway.restarted().await;
+    let refused = ask(&again, Client::Messages, "small", &key).await;
+    assert_eq!(refused.status, 429, "{}", refused.text());
+    insta::assert_snapshot!(shown(&refused));
+}
+
+#[tokio::test]
+async fn a_budget_is_worth_nothing_without_prices() {
+    let gateway = Gateway::start().await;
+    let limits = budget(1, Period::Ever);
+    let key = gateway.key("default", Scope::Use, &limits).await;
+    let refused = ask(&gateway, Client::Chat, "stage/hero", &key).await;
+    assert_eq!(refused.status, 403);
+    insta::assert_snapshot!(shown(&refused));
+}

@@ -1,0 +1,175 @@
+//! Responses that are kept, and gone on from.
+
+use prowess_store::{KeyLimits, Scope};
+use prowess_testkit::upstream::Answer as Told;
+use prowess_wire::Client;
+use serde_json::{Value, json};
+
+use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, question};
+use crate::gateway::{Gateway, masked};
+
+const PATH: &str = "/v1/responses";
+
+/// The id in an answer, whole or streamed.
+fn id_of(text: &str) -> String {
+    let at = text.find("\"resp_").unwrap() + 1;
+    text[at..].split('"').next().unwrap().to_owned()
+}
+
+fn result(previous: &str) -> Value {
+    json!({
+        "model": "oai/m1",
+        "previous_response_id": previous,
+        "input": [{"type": "function_call_output", "call_id": "call_1", "output": "sunny"}],
+    })
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_from_an_answer_whole_and_streamed() {
+    for stream in [false, true] {
+        let gateway = Gateway::start().await;
+        gateway.upstream.answer(match stream {
+            false => Told::json(200, CHAT),
+            true => Told::sse(CHAT_STREAM),
+        });
+        let asked = question(Client::Responses, "oai/m1", stream).to_string();
+        let first = gateway.post(PATH, asked).await;
+        let id = id_of(first.text());
+        gateway.upstream.next_request().await;
+
+        gateway.upstream.answer(Told::json(200, CHAT));
+        let second = gateway.post(PATH, result(&id).to_string()).await;
+        assert_eq!(second.status, 200, "{}", second.text());
+        let body = second.json();
+        assert_eq!(body["previous_response_id"], id);
+        assert_eq!(body["store"], true);
+        assert_eq!(second.header("prowess-dropped"), None);
+        let sent: Value =
+            serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
+        insta::assert_json_snapshot!("what_was_said_is_sent_again", sent["messages"]);
+
+        // And on, from the second to a third, of another vendor.
+        gateway.upstream.answer(Told::json(200, MESSAGES));
+        let mut third = result(body["id"].as_str().unwrap());
+        third["model"] = "ant/m1".into();
+        let third = gateway.post(PATH, third.to_string()).await;
+        assert_eq!(third.status, 200, "{}", third.text());
+        let sent: Value =
+            serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
+        assert_eq!(sent["messages"].as_array().unwrap().len(), 5, "{sent}");
+    }
+}
+
+#[tokio::test]
+async fn a_kept_answer_can_be_got_listed_and_deleted() {
+    let gateway = Gateway::start().await;
+    let asked = json!({"model": "stage/hero", "input": "Hello", "instructions": "Be kind"});
+    let first = gateway.post(PATH, asked.to_string()).await;
+    let id = id_of(first.text());
+    let path = format!("{PATH}/{id}");
+    let got = gateway.get(&path, &[]).await;
+    assert_eq!(got.json(), first.json());
+    assert_eq!(got.header("content-type"), Some("application/json"));
+
+    let on = json!({"model": "stage/hero", "input": "And?", "previous_response_id": id});
+    let second = id_of(gateway.post(PATH, on.to_string()).await.text());
+    let items = gateway
+        .get(&format!("{PATH}/{second}/input_items?order=asc"), &[])
+        .await;
+    insta::assert_snapshot!(masked(
+        &serde_json::to_string_pretty(&items.json()).unwrap()
+    ));
+    let newest = gateway
+        .get(&format!("{PATH}/{second}/input_items?limit=1"), &[])
+        .await
+        .json();
+    assert_eq!(newest["has_more"], true);
+    assert_eq!(newest["data"][0]["content"][0]["text"], "And?");
+    let after = newest["last_id"].as_str().unwrap();
+    let rest = gateway
+        .get(&format!("{PATH}/{second}/input_items?after={after}"), &[])
+        .await
+        .json();
+    assert_eq!(rest["data"].as_array().unwrap().len(), 2);
+
+    let gone = gateway.delete(&path, &[]).await;
+    assert_eq!(gone.json()["deleted"], true);
+    assert_eq!(gateway.get(&path, &[]).await.status, 404);
+    assert_eq!(gateway.delete(&path, &[]).await.status, 404);
+    // What goes on from it has what was said.
+    assert_eq!(
+        gateway.get(&format!("{PATH}/{second}"), &[]).await.status,
+        200
+    );
+}
+
+#[tokio::test]
+async fn an_answer_is_not_kept_when_the_client_does_not_want_it() {
+    let gateway = Gateway::start().await;
+    let asked = json!({"model": "stage/hero", "input": "Hello", "store": false});
+    let answer = gateway.post(PATH, asked.to_string()).await;
+    assert_eq!(answer.json()["store"], false);
+    let id = id_of(answer.text());
+    assert_eq!(gateway.get(&format!("{PATH}/{id}"), &[]).await.status, 404);
+}
+
+#[tokio::test]
+async fn what_is_not_kept_here_is_not_found_as_openai_says_it() {
+    let gateway = Gateway::start().await;
+    let answer = gateway.post(PATH, result("resp_unknown").to_string()).await;
+    insta::assert_snapshot!(answer.shown());
+    assert!(gateway.upstream.requests().await.is_empty());
+    let mut other = result("x");
+    other["conversation"] = "conv_1".into();
+    other["previous_response_id"] = Value::Null;
+    let answer = gateway.post(PATH, other.to_string()).await;
+    assert_eq!(answer.status, 400);
+    assert_eq!(answer.json()["error"]["param"], "conversation");
+}
+
+#[tokio::test]
+async fn another_tenants_answer_is_not_found() {
+    let gateway = Gateway::start().await;
+    let one = gateway.key("one", Scope::Use, &KeyLimits::default()).await;
+    let two = gateway.key("two", Scope::Use, &KeyLimits::default()).await;
+    let asked = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let answer = gateway.send(PATH, &[("x-api-key", &one)], asked).await;
+    let id = id_of(answer.text());
+    let path = format!("{PATH}/{id}");
+    assert_eq!(gateway.get(&path, &[("x-api-key", &one)]).await.status, 200);
+    let theirs = [("x-api-key", two.as_str())];
+    assert_eq!(gateway.get(&path, &theirs).await.status, 404);
+    assert_eq!(
+        gateway
+            .get(&format!("{path}/input_items"), &theirs)
+            .await
+            .status,
+        404
+    );
+    assert_eq!(gateway.delete(&path, &theirs).await.status, 404);
+    let on = result(&id).to_string().replace("oai/m1", "stage/hero");
+    assert_eq!(gateway.send(PATH, &theirs, on).await.status, 400);
+}
+
+#[tokio::test]
+async fn an_upstream_that_keeps_its_own_gets_its_ids_untouched() {
+    let gateway = Gateway::start().await;
+    let body =
+        r#"{"id":"resp_up2","object":"response","usage":{"input_tokens":1,"output_tokens":1}}"#;
+    gateway.upstream.answer_always(Told::json(200, body));
+    let asked = result("resp_up").to_string().replace("oai/m1", "rsp/m1");
+    let answer = gateway.post(PATH, asked.clone()).await;
+    assert_eq!(answer.text(), body);
+    let sent = gateway.upstream.next_request().await;
+    assert_eq!(sent.path, "/v1/responses");
+    assert_eq!(sent.text(), asked.replace("rsp/m1", "m1"));
+    assert_eq!(gateway.get("/v1/responses/resp_up2", &[]).await.status, 404);
+
+    // An answer that is kept here can be gone on from there too.
+    let first = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let id = id_of(gateway.post(PATH, first).await.text());
+    let on = json!({"model": "rsp/m1", "input": "And?", "previous_response_id": id, "store": true});
+    gateway.post(PATH, on.to_string()).await;
+    let sent: Value = serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
+    insta::assert_json_snapshot!(sent);
+}

@@ -1,0 +1,136 @@
+//! What requests used is written down and can be read back.
+
+use prowess_store::{KeyLimits, Scope};
+use prowess_testkit::upstream::Answer as Told;
+use prowess_wire::Client;
+use serde_json::{Value, json};
+
+use crate::bodies::{CHAT, CHAT_STREAM, MESSAGES, MESSAGES_STREAM, question};
+use crate::gateway::{Gateway, path};
+
+/// The sums by model, without what depends on the time.
+async fn sums(gateway: &Gateway, query: &str) -> Vec<Value> {
+    gateway.app.settle().await;
+    let answer = gateway.get(&format!("/v1/usage?{query}"), &[]).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let mut list = answer.json();
+    let list = list["data"].as_array_mut().unwrap();
+    for sum in list.iter_mut() {
+        sum.as_object_mut().unwrap().remove("average_ms").unwrap();
+    }
+    std::mem::take(list)
+}
+
+#[tokio::test]
+async fn tokens_are_counted_on_every_road() {
+    for (client, provider, stream) in [
+        (Client::Messages, "ant", false),
+        (Client::Messages, "ant", true),
+        (Client::Messages, "oai", false),
+        (Client::Messages, "oai", true),
+        (Client::Chat, "oai", false),
+        (Client::Chat, "oai", true),
+        (Client::Chat, "ant", true),
+        (Client::Responses, "oai", true),
+    ] {
+        let gateway = Gateway::start().await;
+        gateway.upstream.answer(match (provider, stream) {
+            ("ant", false) => Told::json(200, MESSAGES),
+            ("ant", true) => Told::sse(MESSAGES_STREAM).in_pieces(50),
+            (_, false) => Told::json(200, CHAT),
+            (_, true) => Told::sse(CHAT_STREAM).in_pieces(50),
+        });
+        let asked = question(client, &format!("{provider}/m1"), stream).to_string();
+        gateway.post(path(client), asked).await;
+        let sums = sums(&gateway, "").await;
+        let expected = json!([{
+            "object": "usage", "model": format!("{provider}/m1"), "requests": 1, "errors": 0,
+            "input_tokens": 30, "output_tokens": 10,
+            "cache_read_tokens": 0, "cache_write_tokens": 0,
+            "cost": 0.0, "requests_without_price": 1, "requests_estimated": 0,
+        }]);
+        assert_eq!(json!(sums), expected, "{client:?} {provider} {stream}");
+    }
+}
+
+#[tokio::test]
+async fn cost_follows_the_configured_price() {
+    let gateway = Gateway::start().await;
+    gateway.upstream.answer_always(Told::json(200, MESSAGES));
+    for client in [Client::Messages, Client::Chat] {
+        let asked = question(client, "small", false).to_string();
+        gateway.post(path(client), asked).await;
+    }
+    let sums = sums(&gateway, "by=provider").await;
+    assert_eq!(sums.len(), 1);
+    assert_eq!(sums[0]["provider"], "ant");
+    assert_eq!(sums[0]["cost"], 0.00048);
+    assert_eq!(sums[0]["requests_without_price"], 0);
+}
+
+#[tokio::test]
+async fn a_stream_without_counts_is_estimated_and_said_to_be() {
+    let gateway = Gateway::start().await;
+    let stream = CHAT_STREAM.replace("\"usage\":", "\"unused\":");
+    gateway.upstream.answer(Told::sse(&stream));
+    let asked = question(Client::Chat, "oai/m1", true).to_string();
+    gateway.post("/v1/chat/completions", asked.clone()).await;
+    let sums = sums(&gateway, "").await;
+    assert_eq!(sums[0]["requests_estimated"], 1);
+    assert_eq!(sums[0]["input_tokens"], asked.len() / 4);
+    assert_eq!(sums[0]["output_tokens"], 6);
+}
+
+#[tokio::test]
+async fn failures_are_counted_with_their_status() {
+    let gateway = Gateway::start().await;
+    gateway.upstream.answer_always(Told::json(
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"no"}}"#,
+    ));
+    for model in ["ant/m1", "nobody"] {
+        let asked = question(Client::Messages, model, false).to_string();
+        gateway.post("/v1/messages", asked).await;
+    }
+    let asked = question(Client::Chat, "stage/hero", true).to_string();
+    let asked = asked.replace("Weather in Bern?", "break");
+    gateway.post("/v1/chat/completions", asked).await;
+    let sums = sums(&gateway, "by=model").await;
+    let counts: Vec<_> = sums
+        .iter()
+        .map(|sum| (sum["model"].as_str().unwrap(), sum["errors"].as_u64()))
+        .collect();
+    assert_eq!(
+        counts,
+        [
+            ("ant/m1", Some(1)),
+            ("nobody", Some(1)),
+            ("stage/hero", Some(1))
+        ]
+    );
+}
+
+#[tokio::test]
+async fn usage_is_for_admins_and_of_their_own_tenant() {
+    let gateway = Gateway::start().await;
+    let none = KeyLimits::default();
+    for tenant in ["one", "two"] {
+        let key = gateway.key(tenant, Scope::Use, &none).await;
+        let asked = question(Client::Chat, "stage/hero", false).to_string();
+        let headers = [("x-api-key", key.as_str())];
+        gateway.send("/v1/chat/completions", &headers, asked).await;
+        assert_eq!(gateway.get("/v1/usage", &headers).await.status, 403);
+    }
+    assert_eq!(sums(&gateway, "by=tenant").await.len(), 2);
+    assert_eq!(sums(&gateway, "by=tenant&tenant=one").await.len(), 1);
+    let admin = gateway.key("one", Scope::Admin, &none).await;
+    let headers = [("x-api-key", admin.as_str())];
+    let list = gateway
+        .get("/v1/usage?by=tenant&tenant=two", &headers)
+        .await;
+    assert_eq!(list.json()["data"][0]["tenant"], "one");
+    for bad in ["by=colour", "since=yesterday"] {
+        let answer = gateway.get(&format!("/v1/usage?{bad}"), &[]).await;
+        assert_eq!(answer.status, 400, "{bad}");
+    }
+}

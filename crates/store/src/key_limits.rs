@@ -1,0 +1,181 @@
+//! What a key may spend: on which models, how fast, and how much.
+//!
+//! The store keeps the limits; whoever answers requests holds to them.
+
+use crate::db::{Row, Sql, Value};
+use crate::error::{Error, Result};
+
+/// Patterns a key may have at most, and bytes of each.
+const MAX_MODELS: usize = 100;
+const MAX_PATTERN: usize = 256;
+
+/// What a key may spend; nothing said is no limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyLimits {
+    /// Patterns of the models it may call, by the names clients use; a `*` stands for
+    /// anything. Empty: all.
+    pub models: Vec<String>,
+    /// Requests to models per minute.
+    pub requests_per_minute: Option<u32>,
+    /// Tokens per minute, in and out.
+    pub tokens_per_minute: Option<u64>,
+    /// Money.
+    pub budget: Option<Budget>,
+}
+
+/// An amount of money and how often it is granted anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// In billionths of the currency prices are given in.
+    pub nanos: u64,
+    /// How often it is granted.
+    pub period: Period,
+}
+
+/// How often a budget is granted. Days and months are those of UTC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Period {
+    /// Once.
+    Ever,
+    /// Every day.
+    Day,
+    /// Every month.
+    Month,
+}
+
+impl Period {
+    /// The name used everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Period::Ever => "ever",
+            Period::Day => "day",
+            Period::Month => "month",
+        }
+    }
+
+    /// From its name.
+    pub fn parse(text: &str) -> Result<Self> {
+        let all = [Period::Ever, Period::Day, Period::Month];
+        let found = all.into_iter().find(|period| period.as_str() == text);
+        found.ok_or_else(|| Error::Invalid {
+            field: "budget",
+            reason: format!("`{}` is not day, month or ever", text.escape_debug()),
+        })
+    }
+}
+
+impl KeyLimits {
+    /// Whether a model may be called, by the name a client uses.
+    pub fn allows_model(&self, model: &str) -> bool {
+        self.models.is_empty() || self.models.iter().any(|pattern| fits(pattern, model))
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        let bad = |pattern: &String| {
+            pattern.is_empty()
+                || pattern.len() > MAX_PATTERN
+                || pattern.chars().any(|c| c.is_whitespace() || c.is_control())
+        };
+        if self.models.len() > MAX_MODELS || self.models.iter().any(bad) {
+            return Err(Error::Invalid {
+                field: "models",
+                reason: format!(
+                    "a key has at most {MAX_MODELS} patterns, each of 1 to {MAX_PATTERN} \
+                     bytes without blanks"
+                ),
+            });
+        }
+        let none = self.requests_per_minute == Some(0) || self.tokens_per_minute == Some(0);
+        if none {
+            return Err(Error::Invalid {
+                field: "limits",
+                reason: "a limit of 0 per minute lets nothing through; revoke the key instead"
+                    .to_owned(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Binds the columns in the order of the statement that writes them.
+    pub(crate) fn bound(&self, sql: Sql) -> Sql {
+        let number = |n: Option<u64>| n.map(|n| i64::try_from(n).unwrap_or(i64::MAX));
+        let models = (!self.models.is_empty()).then(|| self.models.join(" "));
+        let period = self.budget.map(|budget| budget.period.as_str());
+        sql.bind(models)
+            .bind(number(self.requests_per_minute.map(u64::from)))
+            .bind(number(self.tokens_per_minute))
+            .bind(Value::Int(number(self.budget.map(|budget| budget.nanos))))
+            .bind(period)
+    }
+
+    pub(crate) fn read(row: &Row) -> Result<Self> {
+        let number = |column| -> Result<Option<u64>> {
+            let number = row.maybe_int(column)?;
+            Ok(number.map(|n| u64::try_from(n).unwrap_or_default()))
+        };
+        let models = row.maybe_text("models")?.unwrap_or_default();
+        let rate = number("requests_per_minute")?;
+        let budget = match (number("budget_nanos")?, row.maybe_text("budget_period")?) {
+            (Some(nanos), Some(period)) => Some(Budget {
+                nanos,
+                period: Period::parse(&period)?,
+            }),
+            _ => None,
+        };
+        Ok(KeyLimits {
+            models: models.split_whitespace().map(str::to_owned).collect(),
+            requests_per_minute: rate.map(|rate| u32::try_from(rate).unwrap_or(u32::MAX)),
+            tokens_per_minute: number("tokens_per_minute")?,
+            budget,
+        })
+    }
+}
+
+/// Whether a text fits a pattern in which each `*` stands for anything. Linear: what
+/// stands between two stars is taken where it is found first.
+fn fits(pattern: &str, text: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else {
+        return pattern == text;
+    };
+    let Some(mut rest) = text.strip_prefix(head) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = tail.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        match rest.split_once(part) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_anything_and_all_else_for_itself() {
+        for (pattern, text, expected) in [
+            ("small", "small", true),
+            ("small", "smaller", false),
+            ("*", "", true),
+            ("openai/*", "openai/gpt-5", true),
+            ("openai/*", "azure/openai/gpt-5", false),
+            ("*/gpt-*-mini", "openai/gpt-5-mini", true),
+            ("*/gpt-*-mini", "openai/gpt-5", false),
+            ("a*a", "a", false),
+            ("a**a", "aa", true),
+            ("*ab", "aab", true),
+            ("a.c", "abc", false),
+        ] {
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn a_key_without_patterns_may_call_all_models() {
+        assert!(KeyLimits::default().allows_model("anything"));
+    }
+}

@@ -1,0 +1,301 @@
+//! What requests to models used: written in batches, read in sums.
+//!
+//! A row counts all requests of one kind that ended within a moment of each other.
+//! Rows are only ever added, so any number of processes may write at once.
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+
+use crate::Store;
+use crate::db::{Row, Sql, Value};
+use crate::error::{Error, Result};
+use crate::id::{self, Prefix};
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// Groups given at most; days and models are far fewer.
+const MAX_GROUPS: i64 = 10_000;
+
+/// Requests that agree in all but what they used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageRow {
+    /// For whom.
+    pub tenant: TenantId,
+    /// With which key; none for the server's owner.
+    pub key: Option<String>,
+    /// The model, as the client named it.
+    pub model: String,
+    /// The provider that answered; empty when none was reached.
+    pub provider: String,
+    /// What the provider calls the model.
+    pub upstream_model: String,
+    /// What the client speaks.
+    pub dialect: String,
+    /// The status the client was given; 499 when it left before the end.
+    pub status: u16,
+    /// How many requests.
+    pub requests: u64,
+    /// How many of them have no price.
+    pub unpriced: u64,
+    /// How many of them have estimated counts, because the upstream gave none.
+    pub estimated: u64,
+    /// Input that was neither read from nor written to a cache.
+    pub input_tokens: u64,
+    /// Output, thinking included.
+    pub output_tokens: u64,
+    /// Input read from a cache.
+    pub cache_read_tokens: u64,
+    /// Input written to a cache.
+    pub cache_write_tokens: u64,
+    /// What they cost, in billionths of the currency prices are given in.
+    pub cost_nanos: u64,
+    /// How long they took, in all.
+    pub millis: u64,
+}
+
+/// What to add up by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageBy {
+    /// The model, as clients name it.
+    Model,
+    /// The key's id.
+    Key,
+    /// The provider.
+    Provider,
+    /// The tenant.
+    Tenant,
+    /// The day in UTC.
+    Day,
+}
+
+impl UsageBy {
+    /// All of them.
+    pub const ALL: [UsageBy; 5] = [
+        UsageBy::Model,
+        UsageBy::Key,
+        UsageBy::Provider,
+        UsageBy::Tenant,
+        UsageBy::Day,
+    ];
+
+    /// The name used everywhere.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            UsageBy::Model => "model",
+            UsageBy::Key => "key",
+            UsageBy::Provider => "provider",
+            UsageBy::Tenant => "tenant",
+            UsageBy::Day => "day",
+        }
+    }
+
+    /// From its name.
+    pub fn parse(text: &str) -> Option<Self> {
+        UsageBy::ALL.into_iter().find(|by| by.as_str() == text)
+    }
+
+    /// What rows are grouped by, as text that sorts.
+    fn column(self) -> &'static str {
+        match self {
+            UsageBy::Model => "model",
+            UsageBy::Key => "COALESCE(key, '')",
+            UsageBy::Provider => "provider",
+            UsageBy::Tenant => "tenant",
+            // Days since 1970: five digits until the year 2243.
+            UsageBy::Day => "CAST(created_at / 86400000000 AS TEXT)",
+        }
+    }
+
+    fn shown(self, group: String) -> String {
+        match (self, group.parse::<i64>()) {
+            (UsageBy::Day, Ok(day)) => {
+                let time = jiff::Timestamp::from_second(day.saturating_mul(86_400));
+                time.map_or(group, |time| time.strftime("%F").to_string())
+            }
+            _ => group,
+        }
+    }
+}
+
+/// Which rows to add up.
+#[derive(Debug, Clone)]
+pub struct UsageQuery<'a> {
+    /// Of this tenant; of all when none.
+    pub tenant: Option<&'a TenantId>,
+    /// Since this moment.
+    pub since: Timestamp,
+    /// By what.
+    pub by: UsageBy,
+}
+
+impl UsageQuery<'_> {
+    /// A moment as people write it: `7d`, `24h`, `30m` before now, a day
+    /// (`2026-11-01`) or a time (`2026-11-01T12:00:00Z`).
+    pub fn since(text: &str, now: Timestamp) -> Result<Timestamp> {
+        let unit = |suffix, seconds: u64| {
+            let count: u64 = text.strip_suffix(suffix)?.parse().ok()?;
+            let ago = Duration::from_secs(count.checked_mul(seconds)?);
+            Some(now.before(ago))
+        };
+        let ago = unit('d', 86_400)
+            .or_else(|| unit('h', 3_600))
+            .or_else(|| unit('m', 60));
+        let day = || {
+            text.parse::<jiff::civil::Date>()
+                .ok()?
+                .to_zoned(TimeZone::UTC)
+                .ok()
+        };
+        let time = || text.parse::<jiff::Timestamp>().ok();
+        let time = || time().or_else(|| day().map(|day| day.timestamp()));
+        let at = ago.or_else(|| time().map(|at| Timestamp::from_micros(at.as_microsecond())));
+        at.ok_or_else(|| Error::Invalid {
+            field: "since",
+            reason: format!(
+                "`{}` is not a time: write 7d, 24h, 2026-11-01 or 2026-11-01T12:00:00Z",
+                text.escape_debug()
+            ),
+        })
+    }
+}
+
+/// The sums of one group.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsageSum {
+    /// The model, key, provider, tenant or day (`2026-11-15`).
+    pub group: String,
+    /// Requests.
+    pub requests: u64,
+    /// Those that failed: a status of 400 or more.
+    pub errors: u64,
+    /// Those without a price.
+    pub unpriced: u64,
+    /// Those with estimated counts.
+    pub estimated: u64,
+    /// Input that was neither read from nor written to a cache.
+    pub input_tokens: u64,
+    /// Output, thinking included.
+    pub output_tokens: u64,
+    /// Input read from a cache.
+    pub cache_read_tokens: u64,
+    /// Input written to a cache.
+    pub cache_write_tokens: u64,
+    /// What they cost, in billionths of the currency prices are given in.
+    pub cost_nanos: u64,
+    /// How long they took, in all.
+    pub millis: u64,
+}
+
+impl UsageSum {
+    fn read(row: &Row, by: UsageBy) -> Result<Self> {
+        let count = |column| -> Result<u64> {
+            let count = row.int(column)?;
+            Ok(u64::try_from(count).unwrap_or_default())
+        };
+        Ok(UsageSum {
+            group: by.shown(row.text("part")?),
+            requests: count("requests")?,
+            errors: count("errors")?,
+            unpriced: count("unpriced")?,
+            estimated: count("estimated")?,
+            input_tokens: count("input_tokens")?,
+            output_tokens: count("output_tokens")?,
+            cache_read_tokens: count("cache_read_tokens")?,
+            cache_write_tokens: count("cache_write_tokens")?,
+            cost_nanos: count("cost_nanos")?,
+            millis: count("millis")?,
+        })
+    }
+}
+
+const INSERT: &str = "INSERT INTO usage (id, tenant, key, model, provider, upstream_model, dialect,
+    status, requests, unpriced, estimated, input_tokens, output_tokens, cache_read_tokens,
+    cache_write_tokens, cost_nanos, millis, created_at) VALUES ";
+
+const SUMS: &str = " AS part,
+    CAST(SUM(requests) AS BIGINT) AS requests,
+    CAST(SUM(CASE WHEN status >= 400 THEN requests ELSE 0 END) AS BIGINT) AS errors,
+    CAST(SUM(unpriced) AS BIGINT) AS unpriced,
+    CAST(SUM(estimated) AS BIGINT) AS estimated,
+    CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
+    CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
+    CAST(SUM(cache_read_tokens) AS BIGINT) AS cache_read_tokens,
+    CAST(SUM(cache_write_tokens) AS BIGINT) AS cache_write_tokens,
+    CAST(SUM(cost_nanos) AS BIGINT) AS cost_nanos,
+    CAST(SUM(millis) AS BIGINT) AS millis
+    FROM usage";
+
+impl Store {
+    /// Writes rows, all or none. A caller gives a few hundred at most.
+    pub async fn record_usage(&self, rows: &[UsageRow]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let now = Timestamp::now();
+        let values: Result<Vec<_>> = rows.iter().map(|row| row.values(now)).collect();
+        self.db().run(Sql::new(INSERT).rows(values?)).await?;
+        Ok(())
+    }
+
+    /// What was used, in sums; the groups in order.
+    pub async fn usage(&self, query: &UsageQuery<'_>) -> Result<Vec<UsageSum>> {
+        let sql = Sql::new("SELECT ").push(query.by.column()).push(SUMS);
+        let sql = sql.with(" WHERE created_at >= ", query.since);
+        let sql = match query.tenant {
+            Some(tenant) => sql.with(" AND tenant = ", tenant.as_str()),
+            None => sql,
+        };
+        let sql = sql.push(" GROUP BY ").push(query.by.column());
+        let sql = sql.with(" ORDER BY part LIMIT ", MAX_GROUPS);
+        let rows = self.db().all(sql).await?;
+        rows.iter()
+            .map(|row| UsageSum::read(row, query.by))
+            .collect()
+    }
+
+    /// What a key has spent since a moment, in billionths.
+    pub async fn spent(&self, key: &str, since: Timestamp) -> Result<u64> {
+        let sql =
+            Sql::new("SELECT CAST(COALESCE(SUM(cost_nanos), 0) AS BIGINT) AS spent FROM usage");
+        let sql = sql.with(" WHERE key = ", key);
+        let row = self
+            .db()
+            .one(sql.with(" AND created_at >= ", since))
+            .await?;
+        let spent = row.map_or(Ok(0), |row| row.int("spent"))?;
+        Ok(u64::try_from(spent).unwrap_or_default())
+    }
+
+    pub(crate) async fn drop_old_usage(&self, before: Timestamp) -> Result<u64> {
+        let sql = Sql::new("DELETE FROM usage WHERE created_at < $1");
+        self.db().run(sql.bind(before)).await
+    }
+}
+
+impl UsageRow {
+    fn values(&self, now: Timestamp) -> Result<Vec<Value>> {
+        let count = |n: u64| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
+        Ok(vec![
+            id::new(Prefix::Usage, now)?.into(),
+            self.tenant.as_str().into(),
+            self.key.as_deref().into(),
+            // What clients write may hold anything.
+            self.model.replace('\0', "").into(),
+            (&self.provider).into(),
+            self.upstream_model.replace('\0', "").into(),
+            (&self.dialect).into(),
+            i64::from(self.status).into(),
+            count(self.requests),
+            count(self.unpriced),
+            count(self.estimated),
+            count(self.input_tokens),
+            count(self.output_tokens),
+            count(self.cache_read_tokens),
+            count(self.cache_write_tokens),
+            count(self.cost_nanos),
+            count(self.millis),
+            now.into(),
+        ])
+    }
+}
