@@ -74,8 +74,8 @@ async fn upload(store: Store, number: usize) -> Result<String> {
     Ok(uploaded.skill.id)
 }
 
-/// Words in every skill, in a tenth of them, in a hundred of the largest store, and in
-/// one skill only; and some that come and go, as those of a language do.
+/// Words in every skill, in a tenth of them, in one of a thousand and in one skill only,
+/// none of which begins another; and some that come and go, as those of a language do.
 fn text(number: usize) -> String {
     let mut words = Words(number as u64 + 1);
     let topic = number % 1_000;
@@ -87,8 +87,8 @@ fn text(number: usize) -> String {
     let about: String = (0..15).map(|_| words.next()).collect();
     let body: String = (0..150).map(|_| words.next()).collect();
     format!(
-        "---\nname: topic{topic}-skill{number}\n\
-         description: Handles documents {tenth}of topic{topic}. {about}\n---\n{body}\n"
+        "---\nname: topic{topic}x-skill{number}x\n\
+         description: Handles documents {tenth}of topic{topic}x. {about}\n---\n{body}\n"
     )
 }
 
