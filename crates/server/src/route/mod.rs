@@ -43,7 +43,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/openapi.json", get(openapi::document))
         .merge(discovery::routes());
     for mount in MOUNTS {
-        router = router.nest(mount, api(&app));
+        router = router.nest(mount, api(&app)).merge(gateway::routes(mount));
     }
     router
         .fallback(nothing_here)
@@ -56,7 +56,6 @@ fn api(app: &App) -> Router<App> {
     skills::routes(app)
         .merge(files::routes(app))
         .merge(models::routes())
-        .merge(gateway::routes())
         .merge(runs::routes())
         .merge(usage::routes())
 }

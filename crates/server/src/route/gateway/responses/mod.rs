@@ -16,16 +16,17 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Query;
 
-pub(super) fn routes() -> Router<App> {
+/// The routes, at the places that `at` gives for their paths.
+pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
     Router::new()
-        .route("/responses", post(create::create))
-        .route("/responses/input_tokens", post(count::count))
+        .route(&at("/responses"), post(create::create))
+        .route(&at("/responses/input_tokens"), post(count::count))
         .route(
-            "/responses/{id}",
+            &at("/responses/{id}"),
             routing::get(get::get).delete(delete::delete),
         )
         .route(
-            "/responses/{id}/input_items",
+            &at("/responses/{id}/input_items"),
             routing::get(input_items::list),
         )
 }
