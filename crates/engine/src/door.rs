@@ -45,10 +45,7 @@ impl Door {
         let opened = told.boxed().shared();
         // Whether or not anyone comes to the door.
         tokio::spawn(opened.clone());
-        Door {
-            off: false,
-            opened,
-        }
+        Door { off: false, opened }
     }
 
     /// Whether there is none and never will be.

@@ -87,9 +87,15 @@ impl Naming {
     }
 
     fn bounded(self) -> Result<Self, RunError> {
-        match self.skills.len() {
+        self.room_for(0).map(|()| self)
+    }
+
+    /// Refuses a request with more skills than it may have, those that come beside it
+    /// included.
+    pub(crate) fn room_for(&self, beside: usize) -> Result<(), RunError> {
+        match self.skills.len() + beside {
             named if named > MOST => Err(RunError::TooManySkills { named, most: MOST }),
-            _ => Ok(self),
+            _ => Ok(()),
         }
     }
 

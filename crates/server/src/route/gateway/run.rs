@@ -48,6 +48,7 @@ pub(super) async fn run(
         tenant: asked.tenant,
         client,
         request,
+        members: Vec::new(),
         route: asked.route,
         caller: asked.caller,
     };
