@@ -10,6 +10,7 @@ use prowess_wire::neutral::Request;
 use prowess_wire::raw::RawObject;
 use tokio::sync::mpsc;
 
+use crate::containers::Containers;
 use crate::door::Door;
 use crate::error::RunError;
 use crate::ids;
@@ -121,6 +122,12 @@ impl Engine {
         let id = work.log.id.clone();
         tracing::debug!(run = id, tools = work.toolbox.tools().len(), "a run begins");
         Ok(Run::new(id, work.run(), events))
+    }
+
+    /// The containers of a tenant: sessions of the sandbox, as clients know them.
+    #[must_use]
+    pub fn containers(&self, tenant: &TenantId) -> Containers {
+        Containers::new(self.clone(), tenant.clone())
     }
 
     /// Waits until the records of all runs that have ended are written.

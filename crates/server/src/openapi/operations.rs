@@ -32,6 +32,8 @@ pub(super) enum Body {
     /// As OpenAI wants it.
     FileWithPurpose,
     DefaultVersion,
+    Container,
+    ContainerFile,
 }
 
 #[derive(Clone, Copy)]
@@ -159,6 +161,18 @@ impl Body {
             Body::FileWithPurpose => {
                 let all = json!({ "file": binary, "purpose": purpose });
                 ("multipart/form-data", json!(["file", "purpose"]), all)
+            }
+            Body::Container => {
+                let name = json!({ "type": "string", "minLength": 1, "maxLength": 200 });
+                let ids = json!({ "type": "array", "items": { "type": "string" } });
+                let skills =
+                    json!({ "type": "array", "items": { "type": "object" }, "maxItems": 20 });
+                let all = json!({ "name": name, "file_ids": ids, "skills": skills });
+                ("application/json", json!(["name"]), all)
+            }
+            Body::ContainerFile => {
+                let all = json!({ "file": binary });
+                ("multipart/form-data", json!(["file"]), all)
             }
             Body::DefaultVersion => {
                 let all = json!({ "default_version": version });

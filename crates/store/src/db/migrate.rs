@@ -8,7 +8,7 @@ use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
 use crate::error::{Error, Result};
 
 /// The steps, oldest first. A step that has been released is never changed.
-const STEPS: [Step; 2] = [
+const STEPS: [Step; 3] = [
     Step {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -16,6 +16,10 @@ const STEPS: [Step; 2] = [
     Step {
         sqlite: include_str!("../../migrations/0002_runs_sqlite.sql"),
         postgres: include_str!("../../migrations/0002_runs_postgres.sql"),
+    },
+    Step {
+        sqlite: include_str!("../../migrations/0003_names_sqlite.sql"),
+        postgres: include_str!("../../migrations/0003_names_postgres.sql"),
     },
 ];
 
