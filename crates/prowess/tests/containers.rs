@@ -1,6 +1,10 @@
 //! `/v1/containers` over real HTTP and a real sandbox.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 use prowess::Prowess;
 use prowess::provider::config::{Kind, ProviderConfig, ScriptedOptions};
@@ -236,7 +240,7 @@ async fn what_cannot_be_given_is_refused_by_field() {
     insta::assert_snapshot!(why(json!({"name": "a", "memory_limit": "64g"})).await, @"memory_limit: 1073741824 bytes is the most");
     insta::assert_snapshot!(why(json!({"name": "a", "expires_after": {"anchor": "last_active_at", "minutes": 999}})).await, @"expires_after.minutes: 20 minutes is the most");
     insta::assert_snapshot!(why(json!({"name": "a", "network_policy": {"type": "allowlist"}})).await, @r#"network_policy: code that runs here reaches no network; leave it out, or set {"type": "disabled"}"#);
-    insta::assert_snapshot!(why(json!({"name": "a", "skills": [{"type": "skill_reference", "skill_id": "skill_no"}]})).await, @"skill `skill_no` not found: it is not stored here, and the provider of model `of a container` has no skills of its own; upload it, or name it in `[skills] aliases`");
+    insta::assert_snapshot!(why(json!({"name": "a", "skills": [{"type": "skill_reference", "skill_id": "skill_no"}]})).await, @"skill `skill_no` not found; upload it first");
     insta::assert_snapshot!(why(json!({"name": "a", "file_ids": ["file_no"]})).await, @"file `file_no` not found; upload it before it is put into a container");
     assert_eq!(
         server.get("/containers").await["data"],

@@ -67,7 +67,7 @@ impl Containers {
             store,
             tenant: &self.tenant,
             aliases: &self.engine.settings().aliases,
-            model: "of a container",
+            model: "",
             native: false,
             pins: &[],
         };

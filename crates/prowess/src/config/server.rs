@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(account(&[other]), pair(ANTHROPIC, "usual"));
         assert_eq!(account(&[provider("b")]), pair(ANTHROPIC, "usual"));
         let own = provider("b").key("own");
-        assert_eq!(account(&[own.clone()]), pair(ANTHROPIC, "own"));
+        assert_eq!(account(std::slice::from_ref(&own)), pair(ANTHROPIC, "own"));
         let placed = provider("anthropic").at(here).key("placed");
         assert_eq!(account(&[own, placed]), pair(here, "placed"));
         // A usual key must not reach an address of someone else's.

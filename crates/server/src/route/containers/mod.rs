@@ -86,7 +86,11 @@ impl From<RunError> for ApiError {
             RunError::NoContainer { .. } => "container-not-found",
             RunError::NoFile { .. } => "file-not-found",
             RunError::NoSandbox { .. } => "sandbox-unavailable",
-            RunError::UnknownSkill { .. } => "skill-not-found",
+            // No model is asked here, so that none of its own skills can be meant.
+            RunError::UnknownSkill { id, .. } => {
+                let message = format!("skill `{id}` not found; upload it first");
+                return ApiError::new(StatusCode::NOT_FOUND, "skill-not-found", message);
+            }
             RunError::TooManySkills { .. } => "skills-too-many",
             RunError::Inline { .. } => "skill-inline-invalid",
             RunError::Network { .. } => "network-not-allowed",
