@@ -31,16 +31,14 @@ Exit codes:
   3  something could not be read or written";
 
 /// Show the product at work: a server, a skill, one request; no keys needed.
-///
-/// On a terminal the server stays until Ctrl-C, so that you can try it. Elsewhere, as
-/// in a script, the demo ends when it has been shown, as with --once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Args {
     /// Where to write the GIF that the skill makes
     #[arg(short, long, value_name = "FILE", default_value = "ball.gif")]
     output: PathBuf,
-    /// End when it has been shown
+    /// End when it has been shown, as it does where standard output is no terminal;
+    /// else the server stays until Ctrl-C, to be tried
     #[arg(long)]
     once: bool,
     /// Keep serving, even where standard output is no terminal

@@ -29,7 +29,10 @@ use crate::library::{Answer, Error, Event, Folder, Prowess, Request, Run, SkillR
 /// Most bytes of a prompt taken from standard input.
 const MOST_STDIN: u64 = 16 << 20;
 
-const EXIT_CODES: &str = "\
+const MORE: &str = "\
+The answer goes to standard output as it comes, what happens behind it to standard
+error. Files that the model's code makes are saved.
+
 Exit codes:
   0  the model has answered
   1  it could not, or was cut short by a limit; what came of it is printed and saved
@@ -37,11 +40,8 @@ Exit codes:
   3  a skill, the configuration or a file could not be read or written";
 
 /// Ask a model, with skills.
-///
-/// The answer goes to standard output as it comes, what happens behind it to standard
-/// error. Files that the model's code makes are saved.
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = MORE)]
 pub(super) struct Args {
     /// The model: a name of the configuration, or provider/model
     #[arg(short, long, value_name = "MODEL")]
