@@ -64,6 +64,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-source",
             "prowess-store",
             "prowess-toolbox",
+            "prowess-wire",
         ],
     ),
     ("prowess-testkit", &[]),

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use prowess_provider::{Caller, Route};
 use prowess_store::{Store, TenantId};
+use prowess_toolbox::Member;
 use prowess_wire::Client;
 use prowess_wire::neutral::Request;
 use prowess_wire::raw::RawObject;
 use tokio::sync::mpsc;
 
+use crate::containers::Containers;
 use crate::door::Door;
 use crate::error::RunError;
 use crate::ids;
@@ -40,6 +42,8 @@ pub struct RunRequest {
     pub client: Client,
     /// What it asks.
     pub request: Request,
+    /// Skills that are at hand already, after those that the request names.
+    pub members: Vec<Member>,
     /// The models to ask.
     pub route: Route,
     /// What the provider is told of the caller.
@@ -118,6 +122,17 @@ impl Engine {
         let id = work.log.id.clone();
         tracing::debug!(run = id, tools = work.toolbox.tools().len(), "a run begins");
         Ok(Run::new(id, work.run(), events))
+    }
+
+    /// The containers of a tenant: sessions of the sandbox, as clients know them.
+    #[must_use]
+    pub fn containers(&self, tenant: &TenantId) -> Containers {
+        Containers::new(self.clone(), tenant.clone())
+    }
+
+    /// Waits until the records of all runs that have ended are written.
+    pub async fn recorded(&self) {
+        self.recorder().written().await;
     }
 
     /// What the operator decided.

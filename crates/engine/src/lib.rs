@@ -35,6 +35,7 @@
 
 mod budget;
 mod collect;
+mod containers;
 mod disclose;
 mod dispatch;
 mod door;
@@ -60,6 +61,7 @@ mod uploads;
 mod work;
 
 pub use budget::Limit;
+pub use containers::{Container, ContainerFile, Containers, NewContainer};
 pub use door::Door;
 pub use engine::{Engine, RunRequest};
 pub use error::RunError;

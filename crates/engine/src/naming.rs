@@ -88,9 +88,15 @@ impl Naming {
     }
 
     fn bounded(self) -> Result<Self, RunError> {
-        match self.skills.len() {
+        self.room_for(0).map(|()| self)
+    }
+
+    /// Refuses a request with more skills than it may have, those that come beside it
+    /// included.
+    pub(crate) fn room_for(&self, beside: usize) -> Result<(), RunError> {
+        match self.skills.len() + beside {
             named if named > MOST => Err(RunError::TooManySkills { named, most: MOST }),
-            _ => Ok(self),
+            _ => Ok(()),
         }
     }
 
@@ -146,16 +152,22 @@ impl Naming {
             _ => return Ok(()),
         }
         self.code = true;
-        let policy = environment.get("network_policy");
+        self.read_setting(environment, &format!("{path}."))
+    }
+
+    /// What a new container is to have, in an environment or by itself.
+    pub(crate) fn read_setting(&mut self, setting: &Map, path: &str) -> Result<(), RunError> {
+        let policy = setting.get("network_policy");
         let policy = policy.and_then(|policy| policy.get("type")?.as_str());
         if policy.is_some_and(|kind| kind != "disabled") {
-            let field = format!("{path}.network_policy");
+            let field = format!("{path}network_policy");
             return Err(RunError::Network { field });
         }
-        let files = environment.get("file_ids").and_then(Value::as_array);
+        let files = setting.get("file_ids").and_then(Value::as_array);
         let files = files.into_iter().flatten().filter_map(Value::as_str);
         self.files.extend(files.map(str::to_owned));
-        self.read_skills(environment, &format!("{path}.skills"))
+        self.read_skills(setting, &format!("{path}skills"))?;
+        self.room_for(0)
     }
 
     fn read_skills(&mut self, holder: &Map, path: &str) -> Result<(), RunError> {

@@ -16,7 +16,7 @@ use crate::events::RunEvent;
 use crate::naming::Naming;
 use crate::offer::{self, NATIVE_NAMES, Names};
 use crate::record::Log;
-use crate::resolve::{Resolved, Resolver, has_own};
+use crate::resolve::{Chosen, Resolved, Resolver, has_own};
 use crate::restore::restore;
 use crate::session::Session;
 use crate::tell::Teller;
@@ -41,6 +41,7 @@ pub(crate) async fn prepare(
     out: mpsc::Sender<RunEvent>,
 ) -> Result<Work, RunError> {
     let naming = Naming::of(asked.client, &asked.request)?;
+    naming.room_for(asked.members.len())?;
     let own = has_own(&asked.route, asked.client);
     let plan = plan(engine, &asked, &naming, own).await?;
     let RunRequest {
@@ -49,6 +50,7 @@ pub(crate) async fn prepare(
         mut request,
         route,
         caller,
+        members: _,
     } = asked;
     let settings = engine.settings();
     let members: Vec<Member> = plan
@@ -146,7 +148,8 @@ async fn plan(
         native: own,
         pins: &session.pins,
     };
-    let resolved = resolver.resolve(&naming.skills).await?;
+    let mut resolved = resolver.resolve(&naming.skills).await?;
+    resolved.ours.extend(asked.members.iter().map(at_hand));
     let ours = !resolved.ours.is_empty() || session.id.is_some();
     let native = own && (!resolved.native.is_empty() || session.upstream.is_some() || !ours);
     let wanted = match asked.client {
@@ -166,6 +169,11 @@ async fn plan(
         sandbox,
         native,
     })
+}
+
+fn at_hand(member: &Member) -> Chosen {
+    let member = member.clone();
+    Chosen { member, pin: None }
 }
 
 /// Where the run's code runs: in the session it goes on with, or in one that is made

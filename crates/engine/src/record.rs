@@ -8,7 +8,7 @@ use prowess_store::{NewRun, Store, TenantId, Timestamp};
 use prowess_wire::Client;
 use prowess_wire::neutral::Usage;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::events::{Made, Step, Turn};
 use crate::resolve::Chosen;
@@ -24,7 +24,16 @@ const LONGEST_TEXT: usize = 4 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
     store: Store,
-    line: Arc<OnceLock<mpsc::Sender<(TenantId, NewRun)>>>,
+    line: Arc<OnceLock<mpsc::Sender<Entry>>>,
+}
+
+/// What the writer is given.
+#[derive(Debug)]
+enum Entry {
+    /// A run to be written.
+    Run(TenantId, Box<NewRun>),
+    /// To be answered once all before it are written.
+    Written(oneshot::Sender<()>),
 }
 
 impl Recorder {
@@ -36,20 +45,38 @@ impl Recorder {
     }
 
     /// The line to the writer, which starts when it is first wanted.
-    fn line(&self) -> mpsc::Sender<(TenantId, NewRun)> {
+    fn line(&self) -> mpsc::Sender<Entry> {
         let start = || {
-            let (line, mut waiting) = mpsc::channel::<(TenantId, NewRun)>(WAITING);
-            let store = self.store.clone();
-            tokio::spawn(async move {
-                while let Some((tenant, run)) = waiting.recv().await {
-                    if let Err(error) = store.record_run(&tenant, &run).await {
-                        tracing::warn!(%error, run = run.id, "a run cannot be recorded");
-                    }
-                }
-            });
+            let (line, waiting) = mpsc::channel(WAITING);
+            tokio::spawn(write(self.store.clone(), waiting));
             line
         };
         self.line.get_or_init(start).clone()
+    }
+
+    /// Waits until everything that was to be recorded is.
+    pub(crate) async fn written(&self) {
+        let (told, all) = oneshot::channel();
+        if let Some(line) = self.line.get()
+            && line.send(Entry::Written(told)).await.is_ok()
+        {
+            // A writer that is gone writes no more.
+            let _ = all.await;
+        }
+    }
+}
+
+async fn write(store: Store, mut waiting: mpsc::Receiver<Entry>) {
+    while let Some(entry) = waiting.recv().await {
+        match entry {
+            Entry::Run(tenant, run) => {
+                if let Err(error) = store.record_run(&tenant, &run).await {
+                    tracing::warn!(%error, run = run.id, "a run cannot be recorded");
+                }
+            }
+            // Nobody is told who has stopped waiting.
+            Entry::Written(told) => drop(told.send(())),
+        }
     }
 }
 
@@ -65,7 +92,7 @@ struct SkillUse {
 /// The record of one run while it goes on. Written when dropped.
 #[derive(Debug)]
 pub(crate) struct Log {
-    line: Option<mpsc::Sender<(TenantId, NewRun)>>,
+    line: Option<mpsc::Sender<Entry>>,
     detail: Record,
     pub(crate) id: String,
     tenant: TenantId,
@@ -255,8 +282,8 @@ impl Drop for Log {
         let Some(line) = self.line.take() else {
             return;
         };
-        let run = self.record();
-        if line.try_send((self.tenant.clone(), run)).is_err() {
+        let run = Entry::Run(self.tenant.clone(), Box::new(self.record()));
+        if line.try_send(run).is_err() {
             tracing::warn!(
                 run = self.id,
                 "too many runs wait to be recorded; one is lost"

@@ -99,7 +99,7 @@ async fn file(store: &Store, tenant: &TenantId, id: &str) -> Result<Option<FileR
 }
 
 /// A file's name is a label; in the session it is a single plain name.
-fn place(file: &FileRecord) -> String {
+pub(crate) fn place(file: &FileRecord) -> String {
     let last = file.name.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last
         .chars()

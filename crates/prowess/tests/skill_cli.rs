@@ -74,7 +74,8 @@ fn help_names_the_verbs_and_the_exit_codes() {
     Usage: prowess <COMMAND>
 
     Commands:
-      demo             Show what Prowess does, on an example skill
+      demo             Show the product at work: a server, a skill, one request; no keys needed
+      run              Ask a model, with skills
       skill            Make, check, show, pack, scan and share skills
       tools            Show the tools that skills give a model
       call             Call a tool of a skill, as a model would

@@ -41,20 +41,33 @@ pub(crate) fn anthropic_by_id(query: &Query) -> Result<PageRequest, ApiError> {
 
 /// `limit`, `after` and `order`, as OpenAI has them.
 pub(crate) fn openai(query: &Query) -> Result<PageRequest, ApiError> {
-    let order = match query.get("order") {
-        None | Some("desc") => Order::Descending,
-        Some("asc") => Order::Ascending,
-        Some(other) => {
-            let message = format!("order: `{}` is not asc or desc", other.escape_debug());
-            return Err(ApiError::bad_request("query-invalid", message).with("param", "order"));
-        }
-    };
+    let order = order(query)?;
     let after = query.get("after").map(|id| Position::After(Cursor::at(id)));
     Ok(PageRequest {
         limit: limit(query, DEFAULT_LIMIT)?,
         order,
         from: after.unwrap_or_default(),
     })
+}
+
+/// `order`, as OpenAI has it.
+fn order(query: &Query) -> Result<Order, ApiError> {
+    match query.get("order") {
+        None | Some("desc") => Ok(Order::Descending),
+        Some("asc") => Ok(Order::Ascending),
+        Some(other) => {
+            let message = format!("order: `{}` is not asc or desc", other.escape_debug());
+            Err(ApiError::bad_request("query-invalid", message).with("param", "order"))
+        }
+    }
+}
+
+/// A whole list, the newest first as it comes, in the order that is asked for.
+pub(crate) fn ordered<T>(mut all: Vec<T>, query: &Query) -> Result<Vec<T>, ApiError> {
+    if order(query)? == Order::Ascending {
+        all.reverse();
+    }
+    Ok(all)
 }
 
 /// A limit that is out of bounds is told, not bent.

@@ -1,6 +1,8 @@
 //! What is remembered of a sandbox's session: which versions of which skills it was
 //! made with. Its files are the sandbox's.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::Store;
@@ -8,6 +10,9 @@ use crate::db::Sql;
 use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
+
+/// Ids in one query.
+const AT_ONCE: usize = 500;
 
 /// A session, as its user may name it again.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,5 +62,34 @@ impl Store {
                 reason: format!("skills: {error}"),
             })?,
         }))
+    }
+    /// Gives a session of the tenant's that is remembered a name, for people.
+    pub async fn name_session(&self, tenant: &TenantId, id: &str, name: &str) -> Result<()> {
+        let sql = Sql::new("UPDATE sessions SET name = ")
+            .with("", name)
+            .with(" WHERE tenant = ", tenant.as_str())
+            .with(" AND id = ", id);
+        self.db().run(sql).await.map(drop)
+    }
+
+    /// The names of those among some sessions that the tenant has, and that are
+    /// remembered; empty for one that was given none.
+    pub async fn session_names(
+        &self,
+        tenant: &TenantId,
+        ids: &[&str],
+    ) -> Result<BTreeMap<String, String>> {
+        let mut names = BTreeMap::new();
+        for some in ids.chunks(AT_ONCE) {
+            let sql = Sql::new("SELECT id, name FROM sessions WHERE tenant = ")
+                .with("", tenant.as_str())
+                .push(" AND id IN ")
+                .list(some.iter().copied());
+            for row in self.db().all(sql).await? {
+                let name = row.maybe_text("name")?.unwrap_or_default();
+                names.insert(row.text("id")?, name);
+            }
+        }
+        Ok(names)
     }
 }

@@ -16,6 +16,7 @@ mod logging;
 mod output;
 mod progress;
 mod reference;
+mod run;
 mod runs;
 mod sandbox;
 mod serve;
@@ -70,8 +71,10 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROWESS_COM
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show what Prowess does, on an example skill
+    /// Show the product at work: a server, a skill, one request; no keys needed
     Demo(demo::Args),
+    /// Ask a model, with skills
+    Run(run::Args),
     /// Make, check, show, pack, scan and share skills
     #[command(subcommand)]
     Skill(skill::Command),
@@ -152,6 +155,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         // A sandboxed command's own exit code is passed on.
         Command::Sandbox(command) => return sandbox::run(command),
         Command::Demo(args) => demo::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Skill(command) => skill::run(command),
         Command::Tools(args) => tools::run(&args),

@@ -15,6 +15,14 @@ pub(crate) fn out(text: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Writes data to standard output byte for byte, whoever reads it.
+pub(crate) fn data(text: &str) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    stdout.flush()?;
+    Ok(())
+}
+
 /// Writes a value as indented JSON to standard output.
 pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     let mut stdout = io::BufWriter::new(io::stdout().lock());

@@ -3,11 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use prowess_engine::Door;
 use prowess_provider::Providers;
-use prowess_sandbox::Sandbox;
-use prowess_server::{App, serve};
-use prowess_store::Store;
+use prowess_server::serve;
 use tokio::net::TcpListener;
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -16,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::logging::{self, Detail};
 use super::{Exit, output};
 use crate::config::{Config, Overrides};
+use crate::library::Prowess;
 
 /// Serve models, skills and files.
 #[derive(Debug, clap::Args)]
@@ -68,11 +66,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-async fn run_server(mut config: Config) -> anyhow::Result<()> {
-    config.server.settings.providers = Some(Providers::new(config.gateway.clone())?);
-    let store = Store::open(&config.store)
-        .await
-        .context("cannot open the store")?;
+async fn run_server(config: Config) -> anyhow::Result<()> {
+    // Looking at the host takes longer than starting: requests that run code wait for it.
+    let prowess = Prowess::builder().config(&config).open().await;
+    let prowess = prowess.context("cannot begin to serve")?;
     let listen = config.server.listen;
     let listener = TcpListener::bind(listen).await;
     let listener = listener.with_context(|| format!("cannot listen on {listen}"))?;
@@ -80,16 +77,11 @@ async fn run_server(mut config: Config) -> anyhow::Result<()> {
     // Before anyone is told that the server listens, and may tell it to stop.
     let signals = Signals::listen().context("cannot listen for signals")?;
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
-    announce(&config, &listener)?;
-    // Looking at the host takes longer than starting: requests that run code wait for it.
-    config.server.settings.runs.policy.limits = config.sandbox.limits.clone();
-    config.server.settings.sandbox = match config.sandbox.settings(config.sandbox.backend) {
-        Some(settings) => Door::opening(Sandbox::open(settings)),
-        None => Door::off("the configuration says sandbox.backend = \"off\""),
-    };
-    let app = App::new(store.clone(), config.server.settings);
-    let served = serve(listener, app, stop, config.server.options).await;
-    store.close().await;
+    announce(&config, &prowess, &listener)?;
+    let app = prowess.app(config.server.settings);
+    let served = serve(listener, app.clone(), stop, config.server.options).await;
+    app.engine().recorded().await;
+    prowess.close().await;
     served.context("cannot serve")
 }
 
@@ -103,12 +95,10 @@ fn offer(providers: &Providers) -> String {
     }
 }
 
-fn announce(config: &Config, listener: &TcpListener) -> anyhow::Result<()> {
+fn announce(config: &Config, prowess: &Prowess, listener: &TcpListener) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     output::remark(&format!("listening on http://{address}"));
-    if let Some(providers) = &config.server.settings.providers {
-        output::remark(&offer(providers));
-    }
+    output::remark(&offer(prowess.providers()));
     if config.server.settings.master_key.is_none() {
         output::remark(
             "no master key: this machine only, and any key or none will do; \
@@ -134,21 +124,21 @@ async fn cancel_on_signal(mut signals: Signals, stop: CancellationToken) {
 
 /// The signals that ask a server to stop, heard from the moment this is made.
 #[cfg(unix)]
-struct Signals {
+pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
-    fn listen() -> std::io::Result<Signals> {
+    pub(super) fn listen() -> std::io::Result<Signals> {
         Ok(Signals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
         })
     }
 
-    async fn next(&mut self) {
+    pub(super) async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -157,15 +147,15 @@ impl Signals {
 }
 
 #[cfg(not(unix))]
-struct Signals;
+pub(super) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn listen() -> std::io::Result<Signals> {
+    pub(super) fn listen() -> std::io::Result<Signals> {
         Ok(Signals)
     }
 
-    async fn next(&mut self) {
+    pub(super) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -40,6 +40,20 @@ impl Sandbox {
             .await
     }
 
+    /// Removes a file of a session.
+    ///
+    /// # Errors
+    /// [`Error::NoFile`] when it is not there or not a regular file.
+    pub async fn unlink(&self, owner: &str, id: &str, path: &str) -> Result<(), Error> {
+        let mut held = self.inner.sessions.hold(owner, id).await?;
+        let path = path.to_owned();
+        blocking(move || {
+            session::remove(&held.data(), &path)?;
+            held.save()
+        })
+        .await
+    }
+
     /// The files of a session.
     ///
     /// # Errors

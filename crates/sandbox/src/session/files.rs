@@ -1,4 +1,4 @@
-//! A session's files from outside: put, open, list. Paths are checked and resolved
+//! A session's files from outside: put, open, remove, list. Paths are checked and resolved
 //! beneath the session's folder; links that its commands made are never followed.
 
 use crate::collect::folder::{Folder, Kind};
@@ -65,6 +65,21 @@ pub(crate) fn open(data: &Path, path: &str) -> Result<File, Error> {
         return Err(no_file(path));
     }
     folder.open_file(file).map_err(|_| no_file(path))
+}
+
+/// Removes a regular file.
+pub(crate) fn remove(data: &Path, path: &str) -> Result<(), Error> {
+    // Also tells whether it is one, wherever it lies.
+    drop(open(data, path)?);
+    let names = name::split(path)?;
+    let Some((file, folders)) = names.split_last() else {
+        return Err(no_file(path));
+    };
+    let mut folder = Folder::open_path(data).during(data.display())?;
+    for name in folders {
+        folder = folder.enter(name).map_err(|_| no_file(path))?;
+    }
+    folder.remove(file).during(path)
 }
 
 fn is_file(folder: &Folder, name: &CStr) -> bool {

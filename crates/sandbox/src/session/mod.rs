@@ -5,7 +5,7 @@ mod files;
 mod meta;
 
 pub use files::FileInfo;
-pub(crate) use files::{list, open, put};
+pub(crate) use files::{list, open, put, remove};
 pub(crate) use meta::{Meta, now};
 
 use crate::collect::{Usage, measure};

@@ -34,6 +34,8 @@ pub(super) enum Body {
     DefaultVersion,
     /// A request to a model; these fields must be there.
     Model(&'static [&'static str]),
+    Container,
+    ContainerFile,
 }
 
 #[derive(Clone, Copy)]
@@ -182,6 +184,18 @@ impl Body {
                 let name = json!({ "type": "string", "minLength": 1 });
                 let all = json!({ "model": name, "stream": { "type": "boolean" } });
                 ("application/json", json!(required), all)
+            }
+            Body::Container => {
+                let name = json!({ "type": "string", "minLength": 1, "maxLength": 200 });
+                let ids = json!({ "type": "array", "items": { "type": "string" } });
+                let skills =
+                    json!({ "type": "array", "items": { "type": "object" }, "maxItems": 20 });
+                let all = json!({ "name": name, "file_ids": ids, "skills": skills });
+                ("application/json", json!(["name"]), all)
+            }
+            Body::ContainerFile => {
+                let all = json!({ "file": binary });
+                ("multipart/form-data", json!(["file"]), all)
             }
             Body::DefaultVersion => {
                 let all = json!({ "default_version": version });

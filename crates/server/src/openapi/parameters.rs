@@ -47,6 +47,7 @@ pub(super) const USAGE: &[Parameter] = &[
         "Of one tenant only; for the server's owner",
     ),
 ];
+const CONTAINER_NAME: Parameter = ("name", Kind::Text, "Only containers of this name");
 
 pub(super) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
 pub(super) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
@@ -54,6 +55,9 @@ pub(super) const ANTHROPIC_FILES: &[Parameter] = &[LIMIT, PAGE, IDS, SCOPE];
 pub(super) const OPENAI_PAGE: &[Parameter] = &[LIMIT, AFTER, ORDER];
 pub(super) const OPENAI_SKILLS: &[Parameter] = &[LIMIT, AFTER, ORDER, SOURCE, NAME, QUERY];
 pub(super) const OPENAI_FILES: &[Parameter] = &[LIMIT, AFTER, ORDER, PURPOSE];
+
+pub(super) const OPENAI_CONTAINERS: &[Parameter] = &[LIMIT, AFTER, ORDER, CONTAINER_NAME];
+pub(super) const OPENAI_CONTAINER_FILES: &[Parameter] = &[LIMIT, AFTER];
 
 /// No text in the store holds a NUL, so none may be asked for.
 const TEXT: &str = r"^[^\u0000]*$";

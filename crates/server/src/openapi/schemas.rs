@@ -69,6 +69,20 @@ fn openai() -> Value {
             ("created_at", seconds.clone()), ("filename", text()), ("purpose", text()),
             ("status", text()), ("expires_at", json!({ "type": ["integer", "null"] })),
         ]),
+        "OpenAiContainer": object(&[
+            ("id", text()), ("object", constant("container")), ("name", text()),
+            ("status", text()), ("created_at", seconds.clone()),
+            ("last_active_at", seconds.clone()), ("memory_limit", text()),
+            ("expires_after", object(&[("anchor", text()), ("minutes", seconds.clone())])),
+            ("network_policy", object(&[("type", text())])),
+        ]),
+        "OpenAiContainerFile": object(&[
+            ("id", text()), ("object", constant("container.file")), ("container_id", text()),
+            ("path", text()), ("bytes", seconds.clone()), ("source", text()),
+            ("created_at", seconds.clone()),
+        ]),
+        "OpenAiContainerList": openai_list("OpenAiContainer"),
+        "OpenAiContainerFileList": openai_list("OpenAiContainerFile"),
         "OpenAiModel": object(&[
             ("id", text()), ("object", constant("model")), ("created", seconds),
             ("owned_by", text()),

@@ -28,6 +28,27 @@ const PLAIN: [Line; 6] = [
     ("get", OLD_INDEX,       "The public index, older form",    &[], Body::None, Answer::Json),
 ];
 
+/// OpenAI's alone.
+#[rustfmt::skip]
+const CONTAINERS: [Line; 9] = {
+    use Answer::Object;
+    const ONE: &str = "/containers/{container}";
+    const FILES: &str = "/containers/{container}/files";
+    const FILE: &str = "/containers/{container}/files/{file}";
+    const CONTENT: &str = "/containers/{container}/files/{file}/content";
+    [
+        ("get",    "/containers", "List containers",           query::OPENAI_CONTAINERS, Body::None, Object("ContainerList")),
+        ("post",   "/containers", "Create a container",        &[], Body::Container,     Object("Container")),
+        ("get",    ONE,           "Get a container",           &[], Body::None,          Object("Container")),
+        ("delete", ONE,           "Delete a container",        &[], Body::None,          Object("Deleted")),
+        ("get",    FILES,         "List its files",            query::OPENAI_CONTAINER_FILES, Body::None, Object("ContainerFileList")),
+        ("post",   FILES,         "Put a file in",             &[], Body::ContainerFile, Object("ContainerFile")),
+        ("get",    FILE,          "Get one of its files",      &[], Body::None,          Object("ContainerFile")),
+        ("delete", FILE,          "Delete one of its files",   &[], Body::None,          Object("Deleted")),
+        ("get",    CONTENT,       "The content of its file",   &[], Body::None,          ANY),
+    ]
+};
+
 pub(super) fn all() -> Vec<Operation> {
     let mut all = operations(Mount::Plain, &PLAIN);
     let queries = (
@@ -47,6 +68,7 @@ pub(super) fn all() -> Vec<Operation> {
     ));
     all.extend(operations(Mount::Anthropic, &ANTHROPIC_MODELS));
     all.extend(operations(Mount::OpenAi, &OPENAI_MODELS));
+    all.extend(operations(Mount::OpenAi, &CONTAINERS));
     all
 }
 

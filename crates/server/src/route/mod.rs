@@ -1,6 +1,7 @@
 //! All routes. One file per verb; each reads its request, asks the store, and writes
 //! the answer in the request's dialect.
 
+mod containers;
 pub(crate) mod discovery;
 mod files;
 mod gateway;
@@ -55,6 +56,7 @@ pub(crate) fn router(app: App) -> Router {
 fn api(app: &App) -> Router<App> {
     skills::routes(app)
         .merge(files::routes(app))
+        .merge(containers::routes(app))
         .merge(models::routes())
         .merge(runs::routes())
         .merge(usage::routes())

@@ -8,7 +8,7 @@ use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
 use crate::error::{Error, Result};
 
 /// The steps, oldest first. A step that has been released is never changed.
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 4] = [
     Step {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -22,6 +22,11 @@ const STEPS: [Step; 3] = [
     Step {
         sqlite: include_str!("../../migrations/0003_sqlite.sql"),
         postgres: include_str!("../../migrations/0003_postgres.sql"),
+    },
+    // Names of sessions.
+    Step {
+        sqlite: include_str!("../../migrations/0004_sqlite.sql"),
+        postgres: include_str!("../../migrations/0004_postgres.sql"),
     },
 ];
 

@@ -53,6 +53,7 @@ pub(super) async fn begin(
         tenant: asked.tenant,
         client,
         request,
+        members: Vec::new(),
         route: asked.route,
         caller: asked.caller,
     };

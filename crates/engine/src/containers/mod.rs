@@ -1,0 +1,166 @@
+//! Containers: sessions of the sandbox that clients make, look at and remove
+//! themselves, and may name in requests. A session that a run made is one too.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `create` | a new one, with skills and files in it |
+//! | `files` | what lies in one |
+
+mod create;
+mod files;
+
+use std::collections::BTreeMap;
+
+use prowess_sandbox::{Error as SandboxError, Sandbox, SessionInfo};
+use prowess_store::TenantId;
+
+pub use create::NewContainer;
+pub use files::ContainerFile;
+
+use crate::engine::Engine;
+use crate::error::RunError;
+use crate::ids;
+
+/// The containers of one tenant.
+#[derive(Debug, Clone)]
+pub struct Containers {
+    engine: Engine,
+    tenant: TenantId,
+}
+
+/// A container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// `cntr_…`.
+    pub id: String,
+    /// What its maker calls it; empty if nothing.
+    pub name: String,
+    /// When it was made, in seconds since the epoch.
+    pub created: u64,
+    /// When it was last used, in seconds since the epoch.
+    pub used: u64,
+    /// How long it lives unused, in minutes.
+    pub minutes: u64,
+    /// Bytes of memory its code may use.
+    pub memory: u64,
+}
+
+impl Containers {
+    pub(crate) fn new(engine: Engine, tenant: TenantId) -> Self {
+        Containers { engine, tenant }
+    }
+
+    /// All of them, the newest first.
+    ///
+    /// # Errors
+    /// When there is no sandbox, or the store fails.
+    pub async fn list(&self) -> Result<Vec<Container>, RunError> {
+        let sandbox = self.sandbox().await?;
+        let mut sessions = self.sessions(&sandbox).await?;
+        sessions.sort_by(|a, b| (b.created, &b.id).cmp(&(a.created, &a.id)));
+        let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
+        let (store, tenant) = (self.engine.store(), &self.tenant);
+        let names = store.session_names(tenant, &ids).await?;
+        let mut all = Vec::with_capacity(sessions.len());
+        for session in &sessions {
+            all.extend(self.told(&sandbox, session, &names).await);
+        }
+        Ok(all)
+    }
+
+    /// One of them.
+    ///
+    /// # Errors
+    /// [`RunError::NoContainer`] when it is not there, or someone else's.
+    pub async fn get(&self, id: &str) -> Result<Container, RunError> {
+        let (sandbox, session) = self.find(id).await?;
+        let known = self.sessions(&sandbox).await?;
+        let (store, tenant) = (self.engine.store(), &self.tenant);
+        let names = store.session_names(tenant, &[&session]).await?;
+        let found = known.iter().find(|known| known.id == session);
+        match found {
+            Some(found) => self.told(&sandbox, found, &names).await,
+            None => None,
+        }
+        .ok_or_else(|| none(id))
+    }
+
+    /// Removes one with all its files.
+    ///
+    /// # Errors
+    /// [`RunError::NoContainer`] when it is not there, or someone else's.
+    pub async fn delete(&self, id: &str) -> Result<(), RunError> {
+        let (sandbox, session) = self.find(id).await?;
+        let gone = sandbox.destroy(self.owner(), &session).await;
+        gone.map_err(|error| told_error(error, id, ""))
+    }
+
+    fn owner(&self) -> &str {
+        self.tenant.as_str()
+    }
+
+    async fn sandbox(&self) -> Result<Sandbox, RunError> {
+        self.engine.door().sandbox().await
+    }
+
+    /// The sandbox, and the session in it that is meant.
+    async fn find(&self, id: &str) -> Result<(Sandbox, String), RunError> {
+        let session = ids::session(id);
+        let known = self.engine.store().session(&self.tenant, &session).await?;
+        if known.is_none() {
+            return Err(none(id));
+        }
+        let sandbox = self.sandbox().await?;
+        let alive = sandbox.expiry(self.owner(), &session).await;
+        alive.map_err(|error| told_error(error, id, ""))?;
+        Ok((sandbox, session))
+    }
+
+    /// All sessions of the tenant's. Reading them is work for a disk.
+    async fn sessions(&self, sandbox: &Sandbox) -> Result<Vec<SessionInfo>, RunError> {
+        let sandbox = sandbox.clone();
+        let all = tokio::task::spawn_blocking(move || sandbox.sessions()).await;
+        let mut all = all.unwrap_or_default();
+        all.retain(|session| session.owner == self.owner());
+        Ok(all)
+    }
+
+    /// A session as a container; none when it is no longer there, or not remembered.
+    async fn told(
+        &self,
+        sandbox: &Sandbox,
+        session: &SessionInfo,
+        names: &BTreeMap<String, String>,
+    ) -> Option<Container> {
+        let name = names.get(&session.id)?;
+        let expiry = sandbox.expiry(self.owner(), &session.id).await.ok()?;
+        Some(Container {
+            id: ids::openai_session(&session.id),
+            name: name.clone(),
+            created: session.created,
+            used: session.used,
+            minutes: expiry.saturating_sub(session.used) / 60,
+            memory: self.engine.settings().policy.limits.memory,
+        })
+    }
+}
+
+fn none(id: &str) -> RunError {
+    RunError::NoContainer {
+        id: id.escape_debug().take(100).collect(),
+    }
+}
+
+/// What the sandbox says of a container or of a file in it, as its client is told.
+fn told_error(error: SandboxError, container: &str, file: &str) -> RunError {
+    match error {
+        SandboxError::NoSession { .. } => none(container),
+        SandboxError::NoFile { .. } => RunError::NoFile {
+            id: file.escape_debug().take(100).collect(),
+        },
+        SandboxError::BadName { .. } | SandboxError::OverQuota { .. } => {
+            RunError::naming("file", error.to_string())
+        }
+        error => RunError::Toolbox(error.into()),
+    }
+}

@@ -1,0 +1,77 @@
+//! Prowess inside a program: a model uses a skill, its code runs in the sandbox, and
+//! the file it makes is saved. The model follows a script, so that no key is needed:
+//!
+//! ```text
+//! cargo run --example library
+//! ```
+
+#![allow(
+    clippy::allow_attributes,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "an example shows what it does"
+)]
+
+use std::path::{Path, PathBuf};
+
+use futures_util::StreamExt;
+use prowess::engine::Step;
+use prowess::provider::config::{Kind, ProviderConfig, ScriptedOptions};
+use prowess::{Builder, Error, Event, Folder, Prowess, Request};
+
+/// What the model says: it loads the skill, calls the skill's tool, and is done.
+const SCRIPT: &str = r#"
+[[step]]
+when.turn = 1
+text = "I have a skill for that."
+calls = [{ name = "load_skill", input = { name = "bouncing-ball" } }]
+
+[[step]]
+when.turn = 2
+calls = [{ name = "bouncing_ball__make_gif", input = { output = "ball.gif", size = 64 } }]
+
+[[step]]
+text = "Here it is: ball.gif."
+"#;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // The sandbox starts this program again; then this call does not return.
+    prowess::launcher::maybe_run();
+    let runtime = tokio::runtime::Runtime::new()?;
+    let saved = runtime.block_on(make_a_ball(Prowess::builder(), Path::new(".")))?;
+    println!("saved {}", saved.display());
+    Ok(())
+}
+
+/// Runs one request and saves the file it makes.
+pub(crate) async fn make_a_ball(builder: Builder, out: &Path) -> Result<PathBuf, Error> {
+    let script = Kind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+    let prowess = builder
+        .provider(ProviderConfig::new("stage", script))
+        .open()
+        .await?;
+
+    let skill = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/skills/bouncing-ball"
+    );
+    let request = Request::new("stage/hero", "Make me a bouncing ball").skill(skill);
+
+    let mut run = prowess.run(request).await?;
+    while let Some(event) = run.next().await {
+        match event? {
+            Event::Text(text) => println!("{text}"),
+            Event::Step(Step::ToolStarted { name, input, .. }) => eprintln!("calls {name} {input}"),
+            _ => {}
+        }
+    }
+
+    let answer = run.finish().await?;
+    let mut folder = Folder::new(out);
+    let mut saved = out.to_owned();
+    for file in &answer.files {
+        saved = prowess.save(file, &mut folder).await?;
+    }
+    prowess.close().await;
+    Ok(saved)
+}

@@ -1,0 +1,168 @@
+//! `prowess demo`: the product at work, without keys and without configuration. A real
+//! server, a real skill, a real sandbox, one real request; only the model is a script.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `stage` | the server and the skill on it |
+//! | `show` | the answer, as its events arrive |
+//! | `next` | what to try then |
+
+mod next;
+mod show;
+mod stage;
+
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use prowess_skill::disclose::catalogue_entry;
+use serde_json::{Value, json};
+
+use super::output::{self, DIM, GOOD, STRONG, count, size};
+use super::serve::Signals;
+use super::{Exit, shown};
+use stage::Stage;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  it has been shown
+  1  it cannot be shown here; what is missing is told
+  2  wrong usage
+  3  something could not be read or written";
+
+/// Show the product at work: a server, a skill, one request; no keys needed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
+pub(super) struct Args {
+    /// Where to write the GIF that the skill makes
+    #[arg(short, long, value_name = "FILE", default_value = "ball.gif")]
+    output: PathBuf,
+    /// End when it has been shown, as it does where standard output is no terminal;
+    /// else the server stays until Ctrl-C, to be tried
+    #[arg(long)]
+    once: bool,
+    /// Keep serving, even where standard output is no terminal
+    #[arg(long, conflicts_with = "once")]
+    keep: bool,
+    /// Run even where this host lacks a layer of the sandbox
+    #[arg(long)]
+    reduced: bool,
+}
+
+impl Args {
+    fn stays(&self) -> bool {
+        self.keep || !self.once && std::io::stdout().is_terminal()
+    }
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(async {
+        let signals = Signals::listen().context("cannot listen for signals")?;
+        let stage = Stage::open(args.reduced).await?;
+        let played = play(args, &stage, signals).await;
+        stage.close().await;
+        played
+    })
+}
+
+async fn play(args: &Args, stage: &Stage, mut signals: Signals) -> anyhow::Result<Exit> {
+    let shown = tokio::select! {
+        shown = perform(args, stage) => shown?,
+        () = signals.next() => return Ok(Exit::Problems),
+    };
+    let Some(skill) = shown else {
+        return Ok(Exit::Problems);
+    };
+    if !args.stays() {
+        next::alone(args.reduced)?;
+        return Ok(Exit::Ok);
+    }
+    next::serving(&stage.url, &skill, stage.folder())?;
+    output::out(&format!(
+        "\n{DIM}The server stays until you press Ctrl-C.{DIM:#}\n"
+    ))?;
+    signals.next().await;
+    Ok(Exit::Ok)
+}
+
+fn step(number: usize, title: &str) -> anyhow::Result<()> {
+    output::out(&format!("\n{STRONG}{number}. {title}{STRONG:#}\n"))
+}
+
+/// Shows everything and gives the skill's id; none where no code can be run.
+async fn perform(args: &Args, stage: &Stage) -> anyhow::Result<Option<String>> {
+    step(1, "A server, with a model that follows a script")?;
+    output::out(&format!("   {}\n", stage.url))?;
+    if let Err(error) = stage.prowess.sandbox().await {
+        output::error(&error.to_string());
+        output::remark(
+            "the demo runs a skill's script, and this host gives it no safe place to run.\n\
+             `prowess doctor` tells what is missing; `prowess demo --reduced` makes do with \
+             less than all layers",
+        );
+        return Ok(None);
+    }
+    let id = upload(stage).await?;
+    let body = request(&id);
+    step(3, "One request names it, in the words of Anthropic's API")?;
+    let pretty = serde_json::to_string_pretty(&body)?;
+    output::out(&format!("   {DIM}POST {}/v1/messages{DIM:#}\n", stage.url))?;
+    for line in pretty.lines() {
+        output::out(&format!("   {line}\n"))?;
+    }
+    step(4, "The answer, as it comes")?;
+    let told = catalogue_entry(&stage.skill, usize::MAX).len();
+    output::out(&format!(
+        "   {DIM}told   {DIM:#} the model's instructions name the skill, in {}; the rest waits\n",
+        size(told as u64)
+    ))?;
+    let files = show::answer(stage.ask(&body).await?).await?;
+    save(args, stage, &files).await?;
+    Ok(Some(id))
+}
+
+async fn upload(stage: &Stage) -> anyhow::Result<String> {
+    step(2, "A skill, checked, scanned and stored by it")?;
+    let skill = &stage.skill;
+    output::out(&format!("   {}: {}\n", skill.name, skill.description))?;
+    for file in skill.manifest.files() {
+        output::out(&format!("   {:>8}  {}\n", size(file.size), file.path))?;
+    }
+    let id = stage.upload().await?;
+    output::out(&format!("   {GOOD}stored{GOOD:#} as {id}\n"))?;
+    Ok(id)
+}
+
+fn request(skill: &str) -> Value {
+    json!({
+        "model": "demo",
+        "max_tokens": 1024,
+        "stream": true,
+        "container": {"skills": [{"type": "custom", "skill_id": skill, "version": "latest"}]},
+        "tools": [{"type": "code_execution_20260521", "name": "code_execution"}],
+        "messages": [{"role": "user", "content": "Make me a bouncing ball"}],
+    })
+}
+
+async fn save(args: &Args, stage: &Stage, files: &[String]) -> anyhow::Result<()> {
+    step(5, "The file that the script made, by its id")?;
+    let id = files.first().context("the run made no file")?;
+    output::out(&format!(
+        "   {DIM}GET {}/v1/files/{id}/content{DIM:#}\n",
+        stage.url
+    ))?;
+    let content = stage.file(id).await?;
+    std::fs::write(&args.output, &content)
+        .with_context(|| format!("{} cannot be written", shown(&args.output)))?;
+    let place = std::path::absolute(&args.output)?;
+    output::out(&format!(
+        "   {GOOD}saved{GOOD:#} {} ({}, {})\n",
+        shown(&place),
+        count(files.len(), "file"),
+        size(content.len() as u64)
+    ))
+}

@@ -1,0 +1,172 @@
+//! From settings to a [`Prowess`].
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prowess_engine::{Door, Engine, Settings as RunSettings};
+use prowess_provider::Providers;
+use prowess_provider::config::{Config as Gateway, ModelConfig, ProviderConfig};
+use prowess_sandbox::{Policy, Sandbox, Settings as SandboxSettings};
+use prowess_source::url::Options as FetchOptions;
+use prowess_store::{Store, StoreConfig, TenantId};
+
+use super::{Error, Prowess, Shared};
+use crate::config::Config;
+
+/// What a [`Prowess`] is to be made of. Nothing needs to be said: then it keeps its
+/// data in a folder that goes with it, reaches the models whose usual key variables are
+/// set, and runs code in the native sandbox.
+#[derive(Default)]
+pub struct Builder {
+    store: Option<StoreConfig>,
+    gateway: Gateway,
+    runs: RunSettings,
+    sandbox: Sandboxing,
+    tenant: Option<TenantId>,
+    fetch: FetchOptions,
+}
+
+/// Whether and how code runs.
+#[derive(Default)]
+enum Sandboxing {
+    #[default]
+    Usual,
+    /// As a configuration has it.
+    Said(Box<SandboxSettings>),
+    Tuned(Box<dyn FnOnce(&mut SandboxSettings) + Send>),
+    Off,
+}
+
+impl Builder {
+    /// Everything as a configuration file has it.
+    #[must_use]
+    pub fn config(self, config: &Config) -> Self {
+        Builder {
+            store: Some(config.store.clone()),
+            gateway: config.gateway.clone(),
+            runs: RunSettings {
+                policy: Policy {
+                    limits: config.sandbox.limits.clone(),
+                    ..config.server.settings.runs.policy.clone()
+                },
+                ..config.server.settings.runs.clone()
+            },
+            sandbox: match config.sandbox.settings(config.sandbox.backend) {
+                Some(settings) => Sandboxing::Said(Box::new(settings)),
+                None => Sandboxing::Off,
+            },
+            ..self
+        }
+    }
+
+    /// The folder for everything that stays: skills, files, records of runs.
+    #[must_use]
+    pub fn data_dir(self, folder: impl Into<PathBuf>) -> Self {
+        self.store(StoreConfig::local(folder))
+    }
+
+    /// Where rows and content are kept, when that is not one folder.
+    #[must_use]
+    pub fn store(mut self, config: StoreConfig) -> Self {
+        self.store = Some(config);
+        self
+    }
+
+    /// A provider of models; any number of them. Those whose usual key variable is set
+    /// need not be named.
+    #[must_use]
+    pub fn provider(mut self, provider: ProviderConfig) -> Self {
+        self.gateway.providers.push(provider);
+        self
+    }
+
+    /// A name for a model. `provider/model` needs none.
+    #[must_use]
+    pub fn model(mut self, model: ModelConfig) -> Self {
+        self.gateway.models.push(model);
+        self
+    }
+
+    /// How requests are run: disclosure, limits, what code may have.
+    #[must_use]
+    pub fn runs(mut self, settings: RunSettings) -> Self {
+        self.runs = settings;
+        self
+    }
+
+    /// Changes settings of the sandbox. It starts this very program again, which must
+    /// therefore call [`crate::launcher::maybe_run`] first in its `main`, unless the
+    /// settings name another `launcher`.
+    #[must_use]
+    pub fn sandbox(mut self, tune: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> Self {
+        self.sandbox = Sandboxing::Tuned(Box::new(tune));
+        self
+    }
+
+    /// No code is run: skills are read only.
+    #[must_use]
+    pub fn no_sandbox(mut self) -> Self {
+        self.sandbox = Sandboxing::Off;
+        self
+    }
+
+    /// Whose skills, files and sessions are meant; `default` when left out.
+    #[must_use]
+    pub fn tenant(mut self, tenant: TenantId) -> Self {
+        self.tenant = Some(tenant);
+        self
+    }
+
+    /// How skills are fetched that are named by URL.
+    #[must_use]
+    pub fn fetch(mut self, options: FetchOptions) -> Self {
+        self.fetch = options;
+        self
+    }
+
+    /// Opens the store and begins to open the sandbox; runs wait for it. Must be called
+    /// within a Tokio runtime.
+    ///
+    /// # Errors
+    /// When providers are not described well, or the store cannot be opened.
+    pub async fn open(self) -> Result<Prowess, Error> {
+        let providers = Providers::new(self.gateway)?;
+        let (config, temporary) = match self.store {
+            Some(config) => (config, None),
+            None => {
+                let folder = tempfile::tempdir().map_err(Error::NoFolder)?;
+                (StoreConfig::local(folder.path()), Some(folder))
+            }
+        };
+        let store = Store::open(&config).await?;
+        let mut settings = SandboxSettings::new(config.data_dir.join("sandbox"));
+        let door = match self.sandbox {
+            Sandboxing::Off => Door::off("it is switched off"),
+            Sandboxing::Usual => Door::opening(Sandbox::open(settings)),
+            Sandboxing::Said(settings) => Door::opening(Sandbox::open(*settings)),
+            Sandboxing::Tuned(tune) => {
+                tune(&mut settings);
+                Door::opening(Sandbox::open(settings))
+            }
+        };
+        Ok(Prowess(Arc::new(Shared {
+            engine: Engine::new(store.clone(), self.runs, door),
+            store,
+            providers,
+            tenant: self.tenant.unwrap_or_else(TenantId::default_tenant),
+            fetch: self.fetch,
+            _temporary: temporary,
+        })))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("store", &self.store)
+            .field("gateway", &self.gateway)
+            .field("runs", &self.runs)
+            .finish_non_exhaustive()
+    }
+}

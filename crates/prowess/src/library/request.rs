@@ -1,0 +1,247 @@
+//! What is asked, and which skills it names.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess_skill::Skill;
+use prowess_wire::Dialect;
+use prowess_wire::neutral::{Block, Map, Message, Request as Neutral, Tool, ToolKind};
+use serde_json::{Value, json};
+
+/// The server tool by which a request offers code execution.
+const CODE: &str = "code_execution_20260521";
+
+/// A request to a model, with skills.
+#[derive(Debug, Clone)]
+pub struct Request {
+    asked: Neutral,
+    skills: Vec<SkillRef>,
+    code: bool,
+}
+
+/// Which skill is meant.
+#[derive(Debug, Clone)]
+pub enum SkillRef {
+    /// One in the store.
+    Id {
+        /// `skill_…`.
+        id: String,
+        /// Its version; the latest when left out.
+        version: Option<String>,
+    },
+    /// All that a folder, an archive, a Markdown file or a URL holds.
+    Source(PathBuf),
+    /// One that is loaded already.
+    Loaded(Arc<Skill>),
+}
+
+impl Request {
+    /// Asks a model, named as the configuration does or as `provider/model`.
+    #[must_use]
+    pub fn new(model: impl Into<String>, prompt: impl Into<String>) -> Self {
+        let mut asked = Neutral::new(Dialect::Messages, model);
+        asked.messages.push(Message::user(prompt));
+        Request::from(asked)
+    }
+
+    /// Adds a skill: an id (`skill_…`, with `@VERSION` if another than the latest is
+    /// meant), a path, a URL, or a skill that is loaded. The model is told first of those
+    /// named by id, then of the others, each in the order of these calls.
+    #[must_use]
+    pub fn skill(mut self, skill: impl Into<SkillRef>) -> Self {
+        self.skills.push(skill.into());
+        self
+    }
+
+    /// Adds to the system prompt.
+    #[must_use]
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.asked.system.push(Block::text(text));
+        self
+    }
+
+    /// The most tokens that each turn of the model may have.
+    #[must_use]
+    pub fn max_tokens(mut self, most: u64) -> Self {
+        self.asked.max_tokens = Some(most);
+        self
+    }
+
+    /// Goes on in a session of an earlier run, with its files and skills:
+    /// [`Answer::container`](super::Answer::container) names it.
+    #[must_use]
+    pub fn container(mut self, id: impl Into<String>) -> Self {
+        let mut container = container_map(self.asked.container.take());
+        container.insert("id".to_owned(), id.into().into());
+        self.asked.container = Some(container.into());
+        self
+    }
+
+    /// Skills are read only; the model is offered nothing that runs code.
+    #[must_use]
+    pub fn without_code(mut self) -> Self {
+        self.code = false;
+        self
+    }
+
+    pub(super) fn model(&self) -> &str {
+        &self.asked.model
+    }
+
+    pub(super) fn skills(&self) -> &[SkillRef] {
+        &self.skills
+    }
+
+    /// The request as the engine takes it, naming skills by these ids. Code execution
+    /// is offered where there is any, and something to use it for.
+    pub(super) fn into_neutral(self, ids: &[(String, Option<String>)], code: bool) -> Neutral {
+        let mut asked = self.asked;
+        asked.stream = true;
+        if self.code && code && (!self.skills.is_empty() || asked.container.is_some()) {
+            asked.tools.push(code_execution());
+        }
+        if !ids.is_empty() {
+            asked.container = Some(with_skills(asked.container.take(), ids));
+        }
+        asked
+    }
+}
+
+impl From<Neutral> for Request {
+    /// A request in full: a conversation, tools of your own, every setting. The run's
+    /// answer then ends where the model calls one of those tools.
+    fn from(asked: Neutral) -> Self {
+        Request {
+            asked,
+            skills: Vec::new(),
+            code: true,
+        }
+    }
+}
+
+impl From<&str> for SkillRef {
+    /// An id if it looks like one, else a path or a URL. A folder whose name looks like
+    /// an id is written `./skill_…`.
+    fn from(text: &str) -> Self {
+        let looks = ["skill_", "litellm_skill_", "litellm:skill_"];
+        if !looks.iter().any(|prefix| text.starts_with(prefix)) {
+            return SkillRef::Source(text.into());
+        }
+        let (id, version) = match text.split_once('@') {
+            Some((id, version)) => (id, Some(version.to_owned())),
+            None => (text, None),
+        };
+        SkillRef::Id {
+            id: id.to_owned(),
+            version,
+        }
+    }
+}
+
+impl From<String> for SkillRef {
+    fn from(text: String) -> Self {
+        SkillRef::from(text.as_str())
+    }
+}
+
+impl From<PathBuf> for SkillRef {
+    fn from(path: PathBuf) -> Self {
+        SkillRef::Source(path)
+    }
+}
+
+impl From<&Path> for SkillRef {
+    fn from(path: &Path) -> Self {
+        SkillRef::Source(path.to_owned())
+    }
+}
+
+impl From<Arc<Skill>> for SkillRef {
+    fn from(skill: Arc<Skill>) -> Self {
+        SkillRef::Loaded(skill)
+    }
+}
+
+impl From<Skill> for SkillRef {
+    fn from(skill: Skill) -> Self {
+        SkillRef::Loaded(Arc::new(skill))
+    }
+}
+
+fn code_execution() -> Tool {
+    Tool {
+        name: "code_execution".to_owned(),
+        kind: ToolKind::Server {
+            kind: CODE.to_owned(),
+        },
+        cache_control: None,
+        rest: Map::new(),
+    }
+}
+
+/// A container as an object, however it was written.
+fn container_map(container: Option<Value>) -> Map {
+    match container {
+        Some(Value::Object(map)) => map,
+        Some(Value::String(id)) => Map::from_iter([("id".to_owned(), id.into())]),
+        _ => Map::new(),
+    }
+}
+
+fn with_skills(container: Option<Value>, ids: &[(String, Option<String>)]) -> Value {
+    let mut container = container_map(container);
+    let mut skills = match container.remove("skills") {
+        Some(Value::Array(skills)) => skills,
+        _ => Vec::new(),
+    };
+    skills.extend(ids.iter().map(|(id, version)| match version {
+        Some(version) => json!({"type": "custom", "skill_id": id, "version": version}),
+        None => json!({"type": "custom", "skill_id": id}),
+    }));
+    container.insert("skills".to_owned(), skills.into());
+    container.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_looks_like_an_id_is_one() {
+        let shown = |text: &str| format!("{:?}", SkillRef::from(text));
+        insta::assert_snapshot!(shown("skill_01"), @r#"Id { id: "skill_01", version: None }"#);
+        insta::assert_snapshot!(shown("skill_01@2"), @r#"Id { id: "skill_01", version: Some("2") }"#);
+        insta::assert_snapshot!(shown("./skill_01"), @r#"Source("./skill_01")"#);
+        insta::assert_snapshot!(shown("https://a.b/c"), @r#"Source("https://a.b/c")"#);
+    }
+
+    #[test]
+    fn ids_and_a_session_share_the_container() {
+        let request = Request::new("m", "hi").skill("skill_01").container("c1");
+        let asked = request.into_neutral(&[("skill_01".to_owned(), Some("2".to_owned()))], false);
+        insta::assert_snapshot!(asked.container.unwrap(), @r#"{"id":"c1","skills":[{"type":"custom","skill_id":"skill_01","version":"2"}]}"#);
+        assert!(
+            asked.tools.is_empty(),
+            "where no code runs, none is offered"
+        );
+    }
+
+    #[test]
+    fn a_request_without_skills_offers_no_code_execution() {
+        assert!(
+            Request::new("m", "hi")
+                .into_neutral(&[], true)
+                .tools
+                .is_empty()
+        );
+        let skilled = Request::new("m", "hi").skill("a");
+        assert_eq!(skilled.clone().into_neutral(&[], true).tools.len(), 1);
+        assert!(
+            skilled
+                .without_code()
+                .into_neutral(&[], true)
+                .tools
+                .is_empty()
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! From what a request names to skills: ids stay ids, sources are read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prowess_skill::{Limits, Loaded, Profile, Severity, Skill};
+use prowess_source::url::{Fetcher, Options as FetchOptions, is_url};
+use prowess_source::{Bounds, Opened, Origin, SourceError};
+use prowess_toolbox::Member;
+
+use super::{Error, SkillRef};
+
+/// The skills of a request.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    /// Those of the store, with the version that is wanted.
+    pub(super) ids: Vec<(String, Option<String>)>,
+    /// Those that are at hand.
+    pub(super) members: Vec<Member>,
+}
+
+/// Finds and reads them.
+pub(super) async fn find(
+    skills: &[SkillRef],
+    aliases: &BTreeMap<String, String>,
+    fetch: &FetchOptions,
+) -> Result<Named, Error> {
+    let mut named = Named::default();
+    for skill in skills {
+        match skill {
+            SkillRef::Id { id, version } => named.ids.push((id.clone(), version.clone())),
+            SkillRef::Loaded(skill) => named.members.push(member(Arc::clone(skill))),
+            SkillRef::Source(place) => match alias(place, aliases) {
+                Some(id) => named.ids.push((id, None)),
+                None => {
+                    let read = read(place, fetch).await?;
+                    named.members.extend(read.into_iter().map(Member::from));
+                }
+            },
+        }
+    }
+    Ok(named)
+}
+
+fn member(skill: Arc<Skill>) -> Member {
+    Member {
+        skill,
+        id: None,
+        title: None,
+    }
+}
+
+/// The stored skill that a word stands for. What is on the disk goes first.
+fn alias(place: &Path, aliases: &BTreeMap<String, String>) -> Option<String> {
+    let id = aliases.get(place.to_str()?)?;
+    (!place.exists()).then(|| id.clone())
+}
+
+/// All skills of a source. Reading is work for a disk and a processor, so it is done
+/// where it holds up nobody.
+async fn read(place: &Path, fetch: &FetchOptions) -> Result<Vec<Skill>, Error> {
+    let fetched = match place.to_str() {
+        Some(url) if is_url(place) => Some(fetch_all(url, fetch).await),
+        _ => None,
+    };
+    let path = place.to_owned();
+    let work = tokio::task::spawn_blocking(move || {
+        let opened = fetched.unwrap_or_else(|| prowess_source::open(&path, &Bounds::default()));
+        load_all(&path, opened)
+    });
+    work.await.unwrap_or_else(|error| {
+        Err(Error::NotASkill {
+            place: place.to_owned(),
+            why: format!("reading it failed: {error}"),
+        })
+    })
+}
+
+async fn fetch_all(url: &str, options: &FetchOptions) -> Opened {
+    let fetcher = Fetcher::new(options.clone()).map_err(|error| SourceError::Url {
+        url: url.to_owned(),
+        error,
+    })?;
+    fetcher.open(url).await
+}
+
+/// The skills that were found at a place; all of them must be usable.
+pub(crate) fn load_all(place: &Path, opened: Opened) -> Result<Vec<Skill>, Error> {
+    let (origins, discovery) = opened?;
+    // A folder of which a part cannot be read might lack just the skill that is meant.
+    if let Some(error) = discovery.unreadable.into_iter().next() {
+        return Err(error.into());
+    }
+    if origins.is_empty() {
+        return Err(not_a_skill(place, "no SKILL.md here or below".to_owned()));
+    }
+    origins.iter().map(load).collect()
+}
+
+fn load(origin: &Origin) -> Result<Skill, Error> {
+    let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
+    let why = first_error(&loaded);
+    loaded.skill.ok_or_else(|| not_a_skill(origin.path(), why))
+}
+
+fn first_error(loaded: &Loaded) -> String {
+    let mut found = loaded.diagnostics.iter();
+    let error = found.find(|found| found.severity == Severity::Error);
+    error.map_or_else(
+        || "not a skill".to_owned(),
+        |error| format!("{}: {}", error.file, error.message),
+    )
+}
+
+fn not_a_skill(place: &Path, why: String) -> Error {
+    Error::NotASkill {
+        place: PathBuf::from(place),
+        why,
+    }
+}

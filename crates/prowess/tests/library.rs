@@ -1,0 +1,107 @@
+//! The library, as a program uses it.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+#[path = "../examples/library.rs"]
+#[expect(dead_code, reason = "the example's own main is not called")]
+mod example;
+
+use prowess::provider::config::{Kind, ProviderConfig, ScriptedOptions};
+use prowess::skill::{Bundle, Limits, Options, Skill};
+use prowess::store::{NewSkill, PageRequest, TenantId};
+use prowess::{Builder, Prowess, Request};
+use prowess_testkit::SkillFixture;
+
+/// Code runs by the binary: a test's own main cannot become the launcher.
+fn sandboxed() -> Builder {
+    Prowess::builder().sandbox(|settings| {
+        settings.launcher = env!("CARGO_BIN_EXE_prowess").into();
+        settings.allow_reduced = true;
+        settings.warm = 0;
+    })
+}
+
+fn scripted(builder: Builder, script: &str) -> Builder {
+    let script = Kind::Scripted(ScriptedOptions::Text(script.to_owned()));
+    builder.provider(ProviderConfig::new("stage", script))
+}
+
+fn skill(name: &str) -> Skill {
+    let files = SkillFixture::new(name).body("Say the word.\n").files();
+    let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
+    Skill::load(bundle, &Options::default()).skill.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_documented_example_makes_a_gif() {
+    let out = tempfile::tempdir().unwrap();
+    let saved = example::make_a_ball(sandboxed(), out.path()).await.unwrap();
+    assert_eq!(saved, out.path().join("ball.gif"));
+    let gif = std::fs::read(saved).unwrap();
+    assert!(gif.starts_with(b"GIF89a") && gif.len() > 1_000);
+}
+
+#[tokio::test]
+async fn skills_come_from_the_store_from_memory_and_from_a_folder() {
+    let script = "[[step]]\nwhen.turn = 1\nwhen.system = 'alpha'\ncalls = [\
+        { name = 'load_skill', input = { name = 'alpha' } },\
+        { name = 'load_skill', input = { name = 'beta' } },\
+        { name = 'load_skill', input = { name = 'gamma' } }]\n\
+        [[step]]\nwhen.tool_result = 'Say the word.'\ntext = 'The word.'\n";
+    let builder = scripted(Prowess::builder().no_sandbox(), script);
+    let prowess = builder.open().await.unwrap();
+    let tenant = TenantId::default_tenant();
+    let (alpha, store) = (skill("alpha"), prowess.store());
+    let stored = store.create_skill(&tenant, &NewSkill::of(&alpha)).await;
+    let id = stored.unwrap().skill.id;
+    let folder = tempfile::tempdir().unwrap();
+    SkillFixture::new("gamma")
+        .body("Say the word.\n")
+        .write_to(folder.path());
+
+    let request = Request::new("stage/hero", "What is the word?")
+        .skill(id.as_str())
+        .skill(skill("beta"))
+        .skill(folder.path());
+    let answer = prowess.run(request).await.unwrap().finish().await.unwrap();
+    assert_eq!(answer.text, "The word.");
+    assert!(answer.files.is_empty() && answer.container().is_none());
+}
+
+#[tokio::test]
+async fn a_run_is_on_record_when_the_library_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let builder = Prowess::builder().data_dir(folder.path()).no_sandbox();
+    let prowess = scripted(builder, "[[step]]\ntext = 'Hello.'\n")
+        .open()
+        .await
+        .unwrap();
+    let run = prowess.run(Request::new("stage/hero", "Hi")).await.unwrap();
+    let id = run.finish().await.unwrap().run;
+    prowess.close().await;
+    let again = Prowess::builder()
+        .data_dir(folder.path())
+        .no_sandbox()
+        .open();
+    let again = again.await.unwrap();
+    let (tenant, page) = (TenantId::default_tenant(), PageRequest::default());
+    let runs = again.store().list_runs(&tenant, &page);
+    assert_eq!(runs.await.unwrap().items[0].id, id);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_before_a_model_is_asked() {
+    let prowess = scripted(Prowess::builder().no_sandbox(), "[[step]]\ntext = 'x'\n");
+    let prowess = prowess.open().await.unwrap();
+    let refused = async |request: Request| {
+        let error = prowess.run(request).await.unwrap_err();
+        format!("{}: {error}", error.code())
+    };
+    let asked = || Request::new("stage/hero", "hi");
+    insta::assert_snapshot!(refused(Request::new("nowhere/m", "hi")).await, @r#"model-not-found: there is no model called "nowhere/m"; name one of the configuration, or write PROVIDER/MODEL; providers are stage"#);
+    insta::assert_snapshot!(refused(asked().skill("/no/such/folder")).await, @"source-not-found: /no/such/folder: no such file or folder");
+    insta::assert_snapshot!(refused(asked().skill("skill_unknown")).await, @"skill-not-found: skill `skill_unknown` not found: it is not stored here, and the provider of model `stage/hero` has no skills of its own; upload it, or name it in `[skills] aliases`");
+    insta::assert_snapshot!(refused(asked().skill(skill("a")).skill(skill("a"))).await, @r#"same-name: two skills are called "a" (sha256:e059f5174da28ceeb49636ec81cbd3bdad1f2ca56c1371e8df8be1a1061983a6 and sha256:e059f5174da28ceeb49636ec81cbd3bdad1f2ca56c1371e8df8be1a1061983a6); a model could not tell them apart, so name only one"#);
+    let many = (0..21).fold(asked(), |asked, at| asked.skill(skill(&format!("s-{at}"))));
+    insta::assert_snapshot!(refused(many).await, @"skills-too-many: a request may name 20 skills; it names 21");
+}

@@ -1,0 +1,309 @@
+//! `prowess run` and `prowess demo` as a person or a script uses them.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+const CONFIG: &str = "[providers.stage]\nkind = 'scripted'\nscript = 'script.toml'\n\
+                      [[models]]\nname = 'hero'\nprovider = 'stage'\n";
+
+const SCRIPT: &str = r#"
+[[step]]
+when.user = "fail"
+error = { status = 400, message = "the script says no" }
+
+[[step]]
+when.user = "hang"
+text = "One moment."
+pace = { chunk = 1, delay_ms = 60000 }
+
+[[step]]
+when.user = "loop"
+calls = [{ name = "load_skill", input = { name = "greet" } }]
+
+[[step]]
+when.turn = 1
+when.tools = ["load_skill"]
+text = "Let me see."
+calls = [{ name = "load_skill", input = { name = "greet" } }]
+
+[[step]]
+when.turn = 2
+calls = [{ name = "bash_code_execution", input = { command = "mkdir -p a b; echo one > a/card.txt; echo two > b/card.txt; echo x > .hidden" } }]
+
+[[step]]
+when.turn = 3
+text = "Two cards."
+
+[[step]]
+text = "You said: {{user}}"
+"#;
+
+/// A folder with a configuration and a skill, and the command in it.
+struct Desk {
+    dir: tempfile::TempDir,
+}
+
+impl Desk {
+    fn new() -> Desk {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(dir.path().join(name), text).unwrap();
+        write("prowess.toml", CONFIG);
+        write("script.toml", SCRIPT);
+        prowess_testkit::SkillFixture::new("greet").write_to(dir.path());
+        Desk { dir }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+        command
+            .args(args)
+            .env("XDG_DATA_HOME", self.dir.path().join("data"))
+            .env_remove("PROWESS_CONFIG")
+            .env_remove("PROWESS_DATA_DIR")
+            .stdin(Stdio::null())
+            .current_dir(self.dir.path());
+        command
+    }
+
+    /// Exit code, standard output and standard error, with what differs each time
+    /// taken out.
+    fn run(&self, args: &[&str]) -> String {
+        let output = self.command(args).output().unwrap();
+        let code = output.status.code().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let (out, err) = (text(output.stdout), text(output.stderr));
+        steady(&format!("exit {code}\n--- stdout\n{out}--- stderr\n{err}"))
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.dir.path().join(name)).unwrap()
+    }
+}
+
+fn steady(text: &str) -> String {
+    let words = text.split(' ').collect::<Vec<_>>();
+    let steady = words.iter().enumerate().map(|(at, word)| {
+        let before = at.checked_sub(1).and_then(|at| words.get(at));
+        match before {
+            Some(&"in") if word.parse::<u64>().is_ok() => "N",
+            Some(&"--container") => "container_…\n",
+            _ => word,
+        }
+    });
+    steady.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_answer_goes_to_stdout_and_what_happens_to_stderr_and_files_are_saved() {
+    let desk = Desk::new();
+    let args = [
+        "run",
+        "-m",
+        "hero",
+        "--skill",
+        "greet",
+        "--reduced",
+        "--out",
+        "out",
+        "Cards!",
+    ];
+    assert_snapshot!(desk.run(&args), @"
+    exit 0
+    --- stdout
+    Let me see.
+    Two cards.
+    --- stderr
+    calls load_skill greet
+    done in N ms
+    loaded greet
+    calls bash_code_execution mkdir -p a b; echo one > a/card.txt; echo two > b/card.txt; echo x > .hidden
+    done in N ms
+    made .hidden (text/plain, 2 B)
+    made a/card.txt (text/plain, 4 B)
+    made b/card.txt (text/plain, 4 B)
+    saved out/_hidden
+    saved out/card.txt
+    saved out/card-2.txt
+    go on with --container container_…
+    ");
+    assert_eq!(desk.read("out/card.txt"), "one\n");
+    assert_eq!(desk.read("out/card-2.txt"), "two\n");
+    assert_eq!(desk.read("out/_hidden"), "x\n", "no hidden file is made");
+    // Again: nothing is replaced, unless it is asked for.
+    desk.run(&args);
+    assert_eq!(desk.read("out/card-3.txt"), "one\n");
+    std::fs::write(desk.dir.path().join("out/card.txt"), "mine").unwrap();
+    desk.run(&[&args[..], &["--force"]].concat());
+    assert_eq!(desk.read("out/card.txt"), "one\n");
+}
+
+#[test]
+fn every_line_of_json_is_an_event_and_the_run_is_on_record() {
+    let desk = Desk::new();
+    let args = [
+        "run",
+        "-m",
+        "hero",
+        "--skill",
+        "greet",
+        "--no-code",
+        "--json",
+        "loop",
+    ];
+    let output = desk.command(&[&args[..], &["--max-turns", "1"]].concat());
+    let output = { output }.output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "a limit cut it short");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let events: Vec<Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let kinds: Vec<&str> = events
+        .iter()
+        .map(|event| event["type"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["turn", "limit_met", "ended"]);
+    let run = events[2]["run"].as_str().unwrap();
+    assert!(desk.run(&["runs"]).contains(run));
+}
+
+#[test]
+fn a_prompt_may_come_from_standard_input() {
+    let desk = Desk::new();
+    let mut child = desk
+        .command(&["run", "-m", "hero", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"hello").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.stdout, b"You said: hello\n");
+}
+
+#[test]
+fn exit_codes_tell_the_model_s_failures_from_ours() {
+    let desk = Desk::new();
+    assert_snapshot!(desk.run(&["run", "-m", "hero", "fail"]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the script says no
+    ");
+    assert_snapshot!(desk.run(&["run", "-m", "nobody", "hi"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no model called "nobody"; name one of the configuration, or write PROVIDER/MODEL; providers are stage
+    "#);
+    assert_snapshot!(desk.run(&["run", "-m", "hero", "--skill", "missing", "hi"]), @"
+    exit 3
+    --- stdout
+    --- stderr
+    error: missing: no such file or folder
+    ");
+    assert_snapshot!(desk.run(&["run", "-m", "hero", "--skill", "skill_nowhere", "--no-code", "hi"]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: skill `skill_nowhere` not found: it is not stored here, and the provider of model `hero` has no skills of its own; upload it, or name it in `[skills] aliases`
+    ");
+    assert_snapshot!(desk.run(&["run", "-m", "hero", "--timeout", "1", "hang"]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error: its time is up
+    ");
+}
+
+#[test]
+fn the_demo_makes_a_gif_over_real_http_and_ends_where_nobody_watches() {
+    let desk = Desk::new();
+    let output = desk
+        .command(&["demo", "--reduced", "-o", "it.gif"])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    for shown in [
+        "stored as skill_",
+        "loads   /skills/",
+        "runs    python3",
+        "made    file_",
+    ] {
+        assert!(text.contains(shown), "{shown}: {text}");
+    }
+    let gif = std::fs::read(desk.dir.path().join("it.gif")).unwrap();
+    assert!(gif.starts_with(b"GIF89a"));
+    for command in next(&text) {
+        let ran = shell(&desk, &command);
+        assert!(ran.status.success(), "{command}: {ran:?}");
+    }
+}
+
+#[test]
+fn the_demo_s_server_stays_and_what_it_says_to_try_works() {
+    let desk = Desk::new();
+    let mut child = desk
+        .command(&["demo", "--reduced", "--keep"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let mut text = String::new();
+    while !text.contains("until you press") {
+        assert_ne!(lines.read_line(&mut text).unwrap(), 0, "{text}");
+    }
+    let answers: Vec<String> = next(&text)
+        .iter()
+        .map(|command| {
+            let ran = shell(&desk, command);
+            assert!(ran.status.success(), "{command}: {ran:?}");
+            String::from_utf8(ran.stdout).unwrap()
+        })
+        .collect();
+    let chat: Value = serde_json::from_str(&answers[0]).unwrap();
+    let said = chat["choices"][0]["message"]["content"].as_str().unwrap();
+    assert!(said.contains("Here is your bouncing ball"), "{said}");
+    assert!(answers[1].contains("bouncing-ball"), "{}", answers[1]);
+    assert!(answers[2].contains("completed"), "{}", answers[2]);
+    let pid = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(child.wait().unwrap().success());
+    let mut rest = String::new();
+    lines.read_to_string(&mut rest).unwrap();
+}
+
+/// The commands below `Next`.
+fn next(text: &str) -> Vec<String> {
+    let (_, after) = text.split_once("\nNext\n").unwrap();
+    let commands = after.lines().map_while(|line| line.strip_prefix("   "));
+    let commands: Vec<String> = commands.map(str::to_owned).collect();
+    assert_eq!(commands.len(), 3, "{text}");
+    commands
+}
+
+fn shell(desk: &Desk, command: &str) -> std::process::Output {
+    let mut shell = desk.command(&[]);
+    let env: Vec<_> = shell
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
+    shell = Command::new("sh");
+    shell
+        .args(["-c", command])
+        .envs(env)
+        .current_dir(desk.dir.path());
+    shell.output().unwrap()
+}

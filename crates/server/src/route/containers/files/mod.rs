@@ -1,0 +1,23 @@
+//! `/v1/containers/{container}/files`: one file per verb.
+
+pub(super) mod content;
+pub(super) mod create;
+pub(super) mod delete;
+pub(super) mod get;
+pub(super) mod list;
+
+use prowess_engine::ContainerFile;
+use serde_json::{Value, json};
+
+/// A file, as OpenAI's clients expect one.
+fn told(container: &str, file: &ContainerFile) -> Value {
+    json!({
+        "id": file.id,
+        "object": "container.file",
+        "container_id": container,
+        "path": format!("/mnt/data/{}", file.path),
+        "bytes": file.bytes,
+        "source": if file.made_by_run { "assistant" } else { "user" },
+        "created_at": file.created,
+    })
+}

@@ -1,0 +1,108 @@
+//! `/v1/containers`, as OpenAI has them: one file per verb.
+
+mod create;
+mod delete;
+mod files;
+mod get;
+mod list;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::routing::get;
+use prowess_engine::{Container, RunError};
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::error::ApiError;
+
+/// Room for the form around a file.
+const FORM_BYTES: u64 = 1 << 20;
+
+pub(super) fn routes(app: &App) -> Router<App> {
+    let body = app.settings().file_bytes.saturating_add(FORM_BYTES);
+    Router::new()
+        .route("/containers", get(list::list).post(create::create))
+        .route(
+            "/containers/{container}",
+            get(get::get).delete(delete::delete),
+        )
+        .route(
+            "/containers/{container}/files",
+            get(files::list::list).post(files::create::create),
+        )
+        .route(
+            "/containers/{container}/files/{file}",
+            get(files::get::get).delete(files::delete::delete),
+        )
+        .route(
+            "/containers/{container}/files/{file}/content",
+            get(files::content::content),
+        )
+        .layer(DefaultBodyLimit::max(
+            usize::try_from(body).unwrap_or(usize::MAX),
+        ))
+}
+
+/// A container, as OpenAI's clients expect one.
+fn told(container: &Container) -> Value {
+    json!({
+        "id": container.id,
+        "object": "container",
+        "name": container.name,
+        "status": "running",
+        "created_at": container.created,
+        "last_active_at": container.used,
+        "expires_after": {"anchor": "last_active_at", "minutes": container.minutes},
+        "memory_limit": format!("{}g", (container.memory >> 30).max(1)),
+        "network_policy": {"type": "disabled"},
+    })
+}
+
+/// A list that is all there: its part after an id, up to a limit.
+fn page(all: Vec<Value>, after: Option<&str>, limit: u32) -> Value {
+    let mut rest = all;
+    if let Some(after) = after {
+        let at = rest.iter().position(|item| item["id"] == after);
+        rest.drain(..at.map_or(rest.len(), |at| at + 1));
+    }
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let has_more = rest.len() > limit;
+    rest.truncate(limit);
+    crate::render::openai::list(rest, has_more)
+}
+
+impl From<RunError> for ApiError {
+    fn from(error: RunError) -> Self {
+        let code = match &error {
+            RunError::Store(error) => {
+                return match error.is_transient() {
+                    true => ApiError::unavailable(error.code(), error),
+                    false => ApiError::internal(error.code(), error),
+                };
+            }
+            RunError::UnknownVersion { error, .. } => error.code(),
+            RunError::Toolbox(error) => error.code(),
+            RunError::NoContainer { .. } => "container-not-found",
+            RunError::NoFile { .. } => "file-not-found",
+            RunError::NoSandbox { .. } => "sandbox-unavailable",
+            // No model is asked here, so that none of its own skills can be meant.
+            RunError::UnknownSkill { id, .. } => {
+                let message = format!("skill `{id}` not found; upload it first");
+                return ApiError::new(StatusCode::NOT_FOUND, "skill-not-found", message);
+            }
+            RunError::TooManySkills { .. } => "skills-too-many",
+            RunError::Inline { .. } => "skill-inline-invalid",
+            RunError::Network { .. } => "network-not-allowed",
+            _ => "container-invalid",
+        };
+        let told = error.to_api_error();
+        let status = StatusCode::from_u16(told.status);
+        let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let refused = ApiError::new(status, code, told.message);
+        match told.param {
+            Some(param) => refused.with("param", param),
+            None => refused,
+        }
+    }
+}

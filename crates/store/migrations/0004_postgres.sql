@@ -1,0 +1,2 @@
+-- What a session's user calls it, if anything.
+ALTER TABLE sessions ADD COLUMN name TEXT;
