@@ -4,8 +4,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a test stops at the first surprise, and shows what it found"
+    reason = "a test stops at the first surprise"
 )]
 
 mod server;

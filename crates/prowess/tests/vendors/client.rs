@@ -161,11 +161,11 @@ pub(crate) fn goes_on(
 /// The output of a Responses answer, streamed or not.
 fn items(told: &Told) -> Vec<Value> {
     let whole = serde_json::from_str::<Value>(&told.text).unwrap_or_else(|_| {
-        let events = told.text.lines().filter_map(|line| {
+        let mut events = told.text.lines().filter_map(|line| {
             let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).ok()?;
             (event["type"] == "response.completed").then(|| event["response"].clone())
         });
-        events.last().unwrap_or_default()
+        events.next_back().unwrap_or_default()
     });
     whole["output"].as_array().cloned().unwrap_or_default()
 }

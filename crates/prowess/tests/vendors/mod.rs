@@ -15,13 +15,15 @@ use std::fmt::Write;
 use std::path::Path;
 
 use prowess_testkit::SkillFixture;
-use prowess_testkit::upstream::Upstream;
+use prowess_testkit::upstream::{Answer, Upstream};
+use prowess_wire::Client;
 use reqwest::Client as Http;
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::server::{MASTER, Server};
+use sent::Sent;
 use speak::Vendor;
 
 /// A server and its upstreams. Each lane is an upstream that speaks all dialects and
@@ -50,13 +52,30 @@ impl Place {
         }
         let config = tempfile::tempdir().unwrap();
         std::fs::write(config.path().join("prowess.toml"), text).unwrap();
-        let place = Place {
+        Place {
             server: start(config.path()),
             http: Http::new(),
             lanes: upstreams,
             config,
-        };
-        place
+        }
+    }
+
+    /// A conversation: the model takes these turns, and says what it was sent in each.
+    pub(crate) async fn talk(
+        &self,
+        client: Client,
+        vendor: Vendor,
+        asked: &Value,
+        turns: impl IntoIterator<Item = Answer>,
+    ) -> (Told, Vec<Sent>) {
+        let upstream = &self.lanes[0];
+        for turn in turns {
+            upstream.answer(turn);
+        }
+        let told = self.post(client::path(client), asked).await;
+        let requests = upstream.requests().await;
+        let sent = requests.iter().map(|request| Sent::read(vendor, request));
+        (told, sent.collect())
     }
 
     /// Another process over the same data.
