@@ -458,3 +458,39 @@ fn skills_work_the_same_for_every_client_on_every_model() {
         insta::assert_snapshot!(table);
     });
 }
+
+/// How much of a catalogue fits is held by the engine's own tests, with 500 skills.
+#[test]
+fn the_same_request_gives_the_same_prompt_in_its_order() {
+    run(async {
+        let place = Place::open(1, "").await;
+        let mut skills = Vec::new();
+        for name in ["zebra", "ant", "mole"] {
+            skills.push(place.store(&SkillFixture::new(name)).await);
+        }
+        for vendor in Vendor::ALL {
+            let client = Client::Messages;
+            let before = vendor.before(client);
+            let ask = async |skills: &[&str]| {
+                let asked = asks(client, &vendor.model(0), false, skills);
+                let end = [before.says(false, "Done.")];
+                let (told, mut sent) = place.talk(client, before, &asked, end).await;
+                assert_eq!((told.status, sent.len()), (200, 1), "{}", told.text);
+                sent.remove(0)
+            };
+            let order: Vec<&str> = skills.iter().map(String::as_str).collect();
+            let first = ask(&order).await;
+            for _ in 0..3 {
+                assert_eq!(ask(&order).await.bytes, first.bytes, "{vendor:?}");
+            }
+            let reversed: Vec<&str> = order.iter().rev().copied().collect();
+            let places = ["- mole:", "- ant:", "- zebra:"];
+            let other = ask(&reversed).await.system;
+            assert!(
+                places.map(|name| other.find(name).unwrap()).is_sorted(),
+                "{other}"
+            );
+            insta::assert_json_snapshot!(format!("prompt_{}", vendor.name()), first.body);
+        }
+    });
+}

@@ -17,6 +17,8 @@ pub(crate) struct Sent {
     /// Their results: the id of the call, and what came of it.
     pub(crate) results: Vec<(String, String)>,
     pub(crate) body: Value,
+    /// The body as it came.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Sent {
@@ -30,6 +32,7 @@ impl Sent {
             Vendor::Converse => converse(&body),
         };
         sent.body = body;
+        sent.bytes.clone_from(&request.body);
         sent
     }
 
@@ -77,7 +80,7 @@ fn messages(body: &Value) -> Sent {
         results: results
             .map(|b| (word(&b["tool_use_id"]), text(&b["content"])))
             .collect(),
-        body: Value::Null,
+        ..Sent::default()
     }
 }
 
@@ -96,7 +99,7 @@ fn chat(body: &Value) -> Sent {
         results: results
             .map(|m| (word(&m["tool_call_id"]), text(&m["content"])))
             .collect(),
-        body: Value::Null,
+        ..Sent::default()
     }
 }
 
@@ -118,7 +121,7 @@ fn responses(body: &Value) -> Sent {
         results: results
             .map(|item| (word(&item["call_id"]), text(&item["output"])))
             .collect(),
-        body: Value::Null,
+        ..Sent::default()
     }
 }
 
@@ -136,7 +139,7 @@ fn gemini(body: &Value) -> Sent {
         results: results
             .map(|result| (word(&result["id"]), result["response"].to_string()))
             .collect(),
-        body: Value::Null,
+        ..Sent::default()
     }
 }
 
@@ -154,6 +157,6 @@ fn converse(body: &Value) -> Sent {
         results: results
             .map(|result| (word(&result["toolUseId"]), text(&result["content"])))
             .collect(),
-        body: Value::Null,
+        ..Sent::default()
     }
 }
