@@ -17,7 +17,9 @@ use prowess_testkit::SkillFixture;
 use prowess_wire::Client;
 use prowess_wire::neutral::{Response, StopReason};
 use serde_json::{Value, json};
-use vendors::client::{asks, calls_of, goes_on, in_session, limit_word, path, text_of, understood};
+use vendors::client::{
+    asks, calls_of, goes_on, in_session, limit_word, path, sends_on, text_of, understood,
+};
 use vendors::sent::Sent;
 use vendors::speak::Vendor;
 use vendors::{Place, Told, run};
@@ -299,7 +301,8 @@ async fn limit(cell: &Cell<'_>) -> Verdict {
     for _ in 0..3 {
         cell.next_turn("Again.", &[bash("echo again")]);
     }
-    let (told, answer) = cell.exchange(&cell.ask(&[&cell.skills[0]])).await?;
+    let mut asked = cell.ask(&[&cell.skills[0]]);
+    let (told, answer) = cell.exchange(&asked).await?;
     check!(cell.sent().await.len() == 3, "{}", told.text);
     check!(
         answer.stop_reason == Some(limit_word(cell.client)),
@@ -307,11 +310,20 @@ async fn limit(cell: &Cell<'_>) -> Verdict {
         told.text
     );
     check!(calls_of(&answer).is_empty(), "{}", told.text);
-    Ok(match cell.client {
-        Client::Messages => "pause_turn",
-        Client::Chat => "length",
-        Client::Responses => "incomplete",
-    })
+    if cell.client != Client::Messages {
+        return Ok(match cell.client {
+            Client::Chat => "length",
+            _ => "incomplete",
+        });
+    }
+    sends_on(&mut asked, &answer);
+    cell.next_turn("Done.", &[]);
+    let (told, answer) = cell.exchange(&asked).await?;
+    check!(text_of(&answer).ends_with("Done."), "{}", told.text);
+    let last = cell.ends_well(cell.sent().await)?;
+    check!(last.results.len() == 3, "{}", last.body);
+    check!(last.result(2).contains("again"), "{}", last.body);
+    Ok("pause_turn, goes on")
 }
 
 async fn session(cell: &Cell<'_>) -> Verdict {

@@ -139,6 +139,35 @@ fn who_leaves_in_a_tool_ends_it_and_may_go_on_in_the_session() {
     });
 }
 
+#[test]
+fn who_leaves_often_leaves_nothing_open() {
+    run(async {
+        let (place, skill) = place().await;
+        let turn = VENDOR.says(true, "And so on.").in_pieces(60).hang();
+        place.lanes[0].answer_always(turn);
+        let leave = async || {
+            let mut answer = place.begin("/v1/messages", &asked(&skill)).await;
+            hears(&mut answer, "And so on.").await;
+        };
+        leave().await;
+        endings(&place, 1).await;
+        let before = open_files(place.server.pid());
+        for _ in 0..40 {
+            leave().await;
+        }
+        endings(&place, 41).await;
+        // Connections close a moment after those who used them are gone.
+        while open_files(place.server.pid()) > before + 5 {
+            tokio::task::yield_now().await;
+        }
+    });
+}
+
+fn open_files(process: u32) -> usize {
+    let files = std::fs::read_dir(format!("/proc/{process}/fd"));
+    files.unwrap().count()
+}
+
 const SCRIPT: &str = r#"
 [[step]]
 when.tool_result = "f-i-n-e"

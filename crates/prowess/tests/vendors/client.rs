@@ -123,6 +123,13 @@ pub(crate) fn limit_word(client: Client) -> StopReason {
     }
 }
 
+/// The conversation with a paused answer of Messages, which asks to go on.
+pub(crate) fn sends_on(asked: &mut Value, answer: &Response) {
+    let (whole, _) = write_response(Client::Messages, answer, &ReplyContext::default());
+    let said = json!({"role": "assistant", "content": whole["content"]});
+    asked["messages"].as_array_mut().unwrap().push(said);
+}
+
 /// The conversation with the answer, and the client's own tool answered.
 pub(crate) fn goes_on(
     client: Client,
