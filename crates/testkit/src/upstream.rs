@@ -226,6 +226,11 @@ impl Upstream {
         self
     }
 
+    /// Drops the answers that nobody has asked for.
+    pub fn forget(&self) {
+        self.shared.answers.lock().unwrap().clear();
+    }
+
     /// The next request, in order of arrival; waits for it.
     pub async fn next_request(&self) -> Received {
         self.received.lock().await.recv().await.unwrap()

@@ -1,0 +1,71 @@
+//! The vendors' own clients use a stored skill as the vendors' documentation shows, on
+//! models of other vendors.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod installed;
+mod server;
+mod vendors;
+
+use installed::{python, succeeded};
+use prowess_testkit::SkillFixture;
+use serde_json::json;
+use server::MASTER;
+use vendors::speak::Vendor;
+use vendors::{Place, run};
+
+/// What the program of a client does, before a model that makes a report as often as it
+/// is asked to: which of its answers are streamed.
+async fn program(client: &str, script: &str, vendor: Vendor, streamed: &[bool]) {
+    let place = Place::open(1, "").await;
+    let make = "open('/mnt/data/report.txt', 'w').write('all is well')\nprint('made it')\n";
+    let skill = SkillFixture::new("report").script("scripts/make.py", make);
+    let skill = place.store(&skill).await;
+    let command = json!({"command": "python3 /skills/report/scripts/make.py"});
+    for stream in streamed {
+        let call = ("bash_code_execution", command.clone());
+        place.lanes[0].answer(vendor.calls(*stream, "I make it.", &[call]));
+        place.lanes[0].answer(vendor.says(*stream, "Done."));
+    }
+    let mut program = python(client, script);
+    program
+        .env("PROWESS_URL", place.server.url())
+        .env("PROWESS_API_KEY", MASTER)
+        .env("PROWESS_MODEL", vendor.model(0))
+        .env("PROWESS_SKILL", &skill);
+    tokio::task::spawn_blocking(move || succeeded(&mut program))
+        .await
+        .unwrap();
+    let asked = place.lanes[0].requests().await;
+    assert_eq!(asked.len(), streamed.len() * 2);
+}
+
+#[test]
+fn anthropics_client_uses_skills_on_models_of_others() {
+    for vendor in [Vendor::Chat, Vendor::Gemini, Vendor::Converse] {
+        let streamed = [false, false, true, false];
+        run(program(
+            "anthropic-2.8",
+            "skills_anthropic.py",
+            vendor,
+            &streamed,
+        ));
+    }
+}
+
+#[test]
+fn openais_client_uses_skills_on_models_of_others() {
+    for vendor in [Vendor::Anthropic, Vendor::Gemini] {
+        let streamed = [false, true, false, true];
+        run(program(
+            "openai-3.49",
+            "skills_openai.py",
+            vendor,
+            &streamed,
+        ));
+    }
+}

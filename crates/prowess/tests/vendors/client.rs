@@ -1,0 +1,178 @@
+//! A client of each dialect: how it names skills, reads its answer and goes on.
+
+use prowess_wire::neutral::{Collector, Content, Response, StopReason, StreamEvent};
+use prowess_wire::{Client, ReplyContext, StreamReader, read_response, write_response};
+use serde_json::{Value, json};
+
+use super::Told;
+
+pub(crate) fn path(client: Client) -> &'static str {
+    match client {
+        Client::Messages => "/v1/messages",
+        Client::Chat => "/v1/chat/completions",
+        Client::Responses => "/v1/responses",
+    }
+}
+
+/// A request that names skills and offers code execution, as each dialect does it, with
+/// a tool of the client's own.
+pub(crate) fn asks(client: Client, model: &str, stream: bool, skills: &[&str]) -> Value {
+    let kind = match client {
+        Client::Responses => "skill_reference",
+        _ => "custom",
+    };
+    let skills = skills.iter();
+    let skills: Vec<Value> = skills
+        .map(|id| json!({"type": kind, "skill_id": id}))
+        .collect();
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let said = json!([{"role": "user", "content": "Go."}]);
+    match client {
+        Client::Messages => json!({
+            "model": model, "max_tokens": 500, "stream": stream,
+            "system": "Be kind.",
+            "container": {"skills": skills},
+            "tools": [
+                {"type": "code_execution_20260521", "name": "code_execution"},
+                {"name": "weather", "input_schema": schema},
+            ],
+            "messages": said,
+        }),
+        Client::Chat => json!({
+            "model": model, "stream": stream,
+            "stream_options": stream.then(|| json!({"include_usage": true})),
+            "container": {"skills": skills},
+            "tools": [{"type": "function", "function": {"name": "weather", "parameters": schema}}],
+            "messages": [{"role": "system", "content": "Be kind."}, said[0]],
+        }),
+        Client::Responses => json!({
+            "model": model, "stream": stream, "store": false,
+            "instructions": "Be kind.",
+            "tools": [
+                {"type": "shell", "environment": {"type": "container_auto", "skills": skills}},
+                {"type": "function", "name": "weather", "parameters": schema},
+            ],
+            "input": said,
+        }),
+    }
+}
+
+/// The same in the session that an answer names.
+pub(crate) fn in_session(client: Client, asked: &mut Value, told: &Told) {
+    match client {
+        Client::Responses => {
+            let id = told.id("cntr_", 5 + 24);
+            let environment = json!({"type": "container_reference", "container_id": id});
+            asked["tools"][0]["environment"] = environment;
+        }
+        _ => asked["container"]["id"] = told.id("container_", 10 + 24).into(),
+    }
+}
+
+/// An answer as the client understands it, streamed or not.
+pub(crate) fn understood(client: Client, stream: bool, told: &Told) -> Result<Response, String> {
+    if !stream {
+        let read = read_response(client.into(), told.text.as_bytes(), &Default::default());
+        return read.map_err(|error| format!("{error}: {}", told.text));
+    }
+    let mut reader = StreamReader::new(client.into(), Default::default());
+    let mut collector = Collector::new(client.into());
+    let mut next = 0;
+    let events = reader.push(told.text.as_bytes());
+    for event in events.into_iter().chain(reader.finish()) {
+        if let StreamEvent::BlockStart { index, .. } = &event {
+            if *index != next {
+                return Err(format!(
+                    "block {index} where {next} was next: {}",
+                    told.text
+                ));
+            }
+            next += 1;
+        }
+        let pushed = collector.push(event);
+        pushed.map_err(|error| format!("{error:?}: {}", told.text))?;
+    }
+    let whole = collector.finish();
+    whole.map_err(|error| format!("{error:?}: {}", told.text))
+}
+
+pub(crate) fn text_of(answer: &Response) -> String {
+    let blocks = answer.content.iter();
+    let texts = blocks.filter_map(|block| match &block.content {
+        Content::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// Calls of the client's own tools: id and name.
+pub(crate) fn calls_of(answer: &Response) -> Vec<(String, String)> {
+    let blocks = answer.content.iter();
+    let calls = blocks.filter_map(|block| match &block.content {
+        Content::ToolUse { id, name, .. } => Some((id.clone(), name.clone())),
+        _ => None,
+    });
+    calls.collect()
+}
+
+/// How a run that met its limit ends.
+pub(crate) fn limit_word(client: Client) -> StopReason {
+    match client {
+        Client::Messages => StopReason::PauseTurn,
+        _ => StopReason::MaxTokens,
+    }
+}
+
+/// The conversation with a paused answer of Messages, which asks to go on.
+pub(crate) fn sends_on(asked: &mut Value, answer: &Response) {
+    let (whole, _) = write_response(Client::Messages, answer, &ReplyContext::default());
+    let said = json!({"role": "assistant", "content": whole["content"]});
+    asked["messages"].as_array_mut().unwrap().push(said);
+}
+
+/// The conversation with the answer, and the client's own tool answered.
+pub(crate) fn goes_on(
+    client: Client,
+    asked: &mut Value,
+    told: &Told,
+    answer: &Response,
+    result: &str,
+) {
+    let id = &calls_of(answer)[0].0;
+    let (whole, _) = write_response(client, answer, &ReplyContext::default());
+    let more = match client {
+        Client::Messages => {
+            let result = json!([{"type": "tool_result", "tool_use_id": id, "content": result}]);
+            vec![
+                json!({"role": "assistant", "content": whole["content"]}),
+                json!({"role": "user", "content": result}),
+            ]
+        }
+        Client::Chat => vec![
+            whole["choices"][0]["message"].clone(),
+            json!({"role": "tool", "tool_call_id": id, "content": result}),
+        ],
+        Client::Responses => {
+            let mut items = items(told);
+            items.push(json!({"type": "function_call_output", "call_id": id, "output": result}));
+            items
+        }
+    };
+    let key = match client {
+        Client::Responses => "input",
+        _ => "messages",
+    };
+    asked[key].as_array_mut().unwrap().extend(more);
+}
+
+/// The output of a Responses answer, streamed or not.
+fn items(told: &Told) -> Vec<Value> {
+    let whole = serde_json::from_str::<Value>(&told.text).unwrap_or_else(|_| {
+        let mut events = told.text.lines().filter_map(|line| {
+            let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).ok()?;
+            (event["type"] == "response.completed").then(|| event["response"].clone())
+        });
+        events.next_back().unwrap_or_default()
+    });
+    whole["output"].as_array().cloned().unwrap_or_default()
+}

@@ -1,0 +1,197 @@
+//! The real server with its real sandbox, before mock models of five vendors that say
+//! what they are told to and remember what they were sent.
+
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test binary uses what it needs of this module"
+)]
+
+pub(crate) mod client;
+pub(crate) mod sent;
+pub(crate) mod speak;
+
+use std::fmt::Write;
+use std::path::Path;
+
+use prowess_testkit::SkillFixture;
+use prowess_testkit::upstream::{Answer, Upstream};
+use prowess_wire::Client;
+use reqwest::Client as Http;
+use reqwest::multipart::{Form, Part};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::server::{MASTER, Server};
+use sent::Sent;
+use speak::Vendor;
+
+/// A server and its upstreams. Each lane is an upstream that speaks all dialects and
+/// serves one conversation at a time; several lanes are several conversations at once.
+pub(crate) struct Place {
+    pub(crate) server: Server,
+    pub(crate) http: Http,
+    pub(crate) lanes: Vec<Upstream>,
+    config: TempDir,
+}
+
+impl Place {
+    pub(crate) async fn open(lanes: usize, more: &str) -> Place {
+        let mut upstreams = Vec::new();
+        let mut text = format!("{more}\n");
+        for lane in 0..lanes {
+            let upstream = Upstream::start().await;
+            for vendor in Vendor::ALL {
+                let (kind, url) = (vendor.kind(), upstream.url());
+                let kind = kind.replace("{url}", url);
+                let name = vendor.name();
+                writeln!(text, "[providers.{name}-{lane}]\n{kind}\napi_key = 'k'").unwrap();
+                writeln!(text, "attempts = 1").unwrap();
+            }
+            upstreams.push(upstream);
+        }
+        let config = tempfile::tempdir().unwrap();
+        std::fs::write(config.path().join("prowess.toml"), text).unwrap();
+        Place {
+            server: start(config.path()),
+            http: Http::new(),
+            lanes: upstreams,
+            config,
+        }
+    }
+
+    /// A conversation: the model takes these turns, and says what it was sent in each.
+    pub(crate) async fn talk(
+        &self,
+        client: Client,
+        vendor: Vendor,
+        asked: &Value,
+        turns: impl IntoIterator<Item = Answer>,
+    ) -> (Told, Vec<Sent>) {
+        let upstream = &self.lanes[0];
+        for turn in turns {
+            upstream.answer(turn);
+        }
+        let told = self.post(client::path(client), asked).await;
+        let requests = upstream.requests().await;
+        let sent = requests.iter().map(|request| Sent::read(vendor, request));
+        (told, sent.collect())
+    }
+
+    /// Another process over the same data.
+    pub(crate) fn sibling(&self) -> Server {
+        let data = self.server.folder().join("data");
+        let config = self.config.path().join("prowess.toml");
+        Server::start(&[
+            ("PROWESS_CONFIG", config.to_str().unwrap()),
+            ("PROWESS_DATA_DIR", data.to_str().unwrap()),
+        ])
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Told {
+        let answer = self.begin(path, body).await;
+        let status = answer.status().as_u16();
+        let run = answer.headers().get("prowess-run");
+        let run = run.map(|id| id.to_str().unwrap().to_owned());
+        let text = answer.text().await.unwrap();
+        Told { status, run, text }
+    }
+
+    /// The head of an answer; the rest comes as it is asked for.
+    pub(crate) async fn begin(&self, path: &str, body: &Value) -> reqwest::Response {
+        let url = format!("{}{path}", self.server.url());
+        let mut request = self.http.post(url).bearer_auth(MASTER);
+        if path == "/v1/messages" {
+            request = request.header("anthropic-version", "2023-06-01");
+        }
+        request.body(body.to_string()).send().await.unwrap()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Told {
+        let url = format!("{}{path}", self.server.url());
+        let answer = self.http.get(url).bearer_auth(MASTER).send().await.unwrap();
+        Told {
+            status: answer.status().as_u16(),
+            run: None,
+            text: answer.text().await.unwrap(),
+        }
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> u16 {
+        let url = format!("{}{path}", self.server.url());
+        let request = self.http.delete(url).bearer_auth(MASTER);
+        request.send().await.unwrap().status().as_u16()
+    }
+
+    /// Stores a skill and gives its id.
+    pub(crate) async fn store(&self, skill: &SkillFixture) -> String {
+        let files = skill.files().into_iter();
+        let folder = skill.name();
+        let files = files.map(|(path, bytes, _)| (format!("{folder}/{path}"), bytes.to_vec()));
+        let made = self.upload("/v1/skills", files.collect()).await;
+        assert_eq!(made.status, 200, "{}", made.text);
+        made.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Uploads files as a skill or a version of one.
+    pub(crate) async fn upload(&self, path: &str, files: Vec<(String, Vec<u8>)>) -> Told {
+        let form = files.into_iter().fold(Form::new(), |form, (path, bytes)| {
+            form.part("files[]", Part::bytes(bytes).file_name(path))
+        });
+        let url = format!("{}{path}", self.server.url());
+        let request = self.http.post(url).bearer_auth(MASTER).multipart(form);
+        let answer = request.send().await.unwrap();
+        Told {
+            status: answer.status().as_u16(),
+            run: None,
+            text: answer.text().await.unwrap(),
+        }
+    }
+
+    /// The record of a run, which is written behind its answer's back.
+    pub(crate) async fn record(&self, run: &str) -> Value {
+        loop {
+            let read = self.get(&format!("/v1/runs/{run}")).await;
+            if read.status == 200 {
+                return read.json();
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// What the server answered.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) status: u16,
+    pub(crate) run: Option<String>,
+    pub(crate) text: String,
+}
+
+impl Told {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap()
+    }
+
+    /// The first word in quotes that begins like this and has this length.
+    pub(crate) fn id(&self, prefix: &str, length: usize) -> &str {
+        let mut words = self.text.split('"');
+        let id = words.find(|word| word.starts_with(prefix) && word.len() == length);
+        id.unwrap_or(&self.text)
+    }
+
+    /// The id of a file it names.
+    pub(crate) fn file(&self) -> &str {
+        self.id("file_", 29)
+    }
+}
+
+fn start(config: &Path) -> Server {
+    let config = config.join("prowess.toml");
+    Server::start(&[("PROWESS_CONFIG", config.to_str().unwrap())])
+}
+
+/// Runs a test that waits.
+pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
+    tokio::runtime::Runtime::new().unwrap().block_on(work)
+}

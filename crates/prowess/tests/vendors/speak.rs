@@ -1,0 +1,185 @@
+//! What models of each vendor answer, in the vendor's own words.
+
+use prowess_testkit::upstream::Answer;
+use prowess_wire::event_stream::{Frame, write_frame};
+use prowess_wire::neutral::{Block, Response, StopReason, Usage, replay};
+use prowess_wire::{Client, Dialect, ReplyContext, StreamWriter, write_response};
+use serde_json::{Value, json};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Vendor {
+    Anthropic,
+    Chat,
+    Responses,
+    Gemini,
+    Converse,
+}
+
+impl Vendor {
+    pub(crate) const ALL: [Vendor; 5] = [
+        Vendor::Anthropic,
+        Vendor::Chat,
+        Vendor::Responses,
+        Vendor::Gemini,
+        Vendor::Converse,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Vendor::Anthropic => "anthropic",
+            Vendor::Chat => "openai-chat",
+            Vendor::Responses => "openai-responses",
+            Vendor::Gemini => "gemini",
+            Vendor::Converse => "bedrock",
+        }
+    }
+
+    /// Its settings; `{url}` stands for its address.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Vendor::Anthropic => "kind = 'anthropic'\nbase_url = '{url}'",
+            Vendor::Chat => "kind = 'openai'\nresponses = false\nbase_url = '{url}/v1'",
+            Vendor::Responses => "kind = 'openai'\nresponses = true\nbase_url = '{url}/v1'",
+            Vendor::Gemini => "kind = 'gemini'\nbase_url = '{url}'",
+            Vendor::Converse => {
+                "kind = 'bedrock'\napi = 'converse'\nregion = 'eu-central-2'\nbase_url = '{url}'"
+            }
+        }
+    }
+
+    /// A model of its on a lane.
+    pub(crate) fn model(self, lane: usize) -> String {
+        format!("{}-{lane}/m1", self.name())
+    }
+
+    /// What it is spoken to on behalf of a client: OpenAI's two dialects are of one
+    /// server, and only a client of the newer one gains by it.
+    pub(crate) fn before(self, client: Client) -> Vendor {
+        match (self, client) {
+            (Vendor::Responses, Client::Messages | Client::Chat) => Vendor::Chat,
+            _ => self,
+        }
+    }
+
+    /// A turn that ends the answer.
+    pub(crate) fn says(self, stream: bool, text: &str) -> Answer {
+        self.calls(stream, text, &[])
+    }
+
+    /// A turn of a text and calls of tools. It costs 30 tokens in and 10 out.
+    pub(crate) fn calls(self, stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+        match self {
+            Vendor::Anthropic => written(Client::Messages, stream, text, calls),
+            Vendor::Chat => written(Client::Chat, stream, text, calls),
+            Vendor::Responses => written(Client::Responses, stream, text, calls),
+            Vendor::Gemini => gemini(stream, text, calls),
+            Vendor::Converse => converse(stream, text, calls),
+        }
+    }
+}
+
+/// By the writers that clients are answered with.
+fn written(client: Client, stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+    let mut response = Response::new(Dialect::Messages, "up_1", "m1");
+    response.content.push(Block::text(text));
+    for (i, (name, input)) in calls.iter().enumerate() {
+        let block = Block::tool_use(format!("call_{}", i + 1), *name, input.clone());
+        response.content.push(block);
+    }
+    response.stop_reason = Some(match calls.is_empty() {
+        true => StopReason::EndTurn,
+        false => StopReason::ToolUse,
+    });
+    response.usage = Usage {
+        input_tokens: 30,
+        output_tokens: 10,
+        ..Usage::default()
+    };
+    let mut context = ReplyContext::default();
+    context.include_usage = true;
+    if !stream {
+        let (body, _) = write_response(client, &response, &context);
+        return Answer::json(200, &body.to_string());
+    }
+    let mut writer = StreamWriter::new(client, context);
+    let mut out = Vec::new();
+    for event in replay(response) {
+        writer.write(&event, &mut out);
+    }
+    Answer::sse(std::str::from_utf8(&out).unwrap()).in_pieces(997)
+}
+
+fn gemini(stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+    let answer = |parts: &[Value], end: bool| {
+        let content = json!({"role": "model", "parts": parts});
+        let mut candidate = json!({"content": content, "index": 0});
+        let mut answer = json!({"modelVersion": "m1", "responseId": "up_1"});
+        if end {
+            candidate["finishReason"] = "STOP".into();
+            answer["usageMetadata"] = json!({"promptTokenCount": 30,
+                "candidatesTokenCount": 10, "totalTokenCount": 40});
+        }
+        answer["candidates"] = json!([candidate]);
+        answer.to_string()
+    };
+    let mut parts = vec![json!({"text": text})];
+    let calls = calls.iter();
+    parts.extend(calls.map(|(name, input)| json!({"functionCall": {"name": name, "args": input}})));
+    match stream {
+        false => Answer::json(200, &answer(&parts, true)),
+        true => {
+            let (first, rest) = parts.split_at(1);
+            let (first, rest) = (answer(first, false), answer(rest, true));
+            Answer::sse(&format!("data: {first}\r\n\r\ndata: {rest}\r\n\r\n")).in_pieces(97)
+        }
+    }
+}
+
+fn converse(stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+    let stop = match calls.is_empty() {
+        true => "end_turn",
+        false => "tool_use",
+    };
+    let usage = json!({"inputTokens": 30, "outputTokens": 10, "totalTokens": 40});
+    let id = |i: usize| format!("tooluse_{}", i + 1);
+    if !stream {
+        let mut content = vec![json!({"text": text})];
+        let uses = calls.iter().enumerate().map(|(i, (name, input))| {
+            json!({"toolUse": {"toolUseId": id(i), "name": name, "input": input}})
+        });
+        content.extend(uses);
+        let message = json!({"role": "assistant", "content": content});
+        let body = json!({"output": {"message": message}, "stopReason": stop, "usage": usage});
+        return Answer::json(200, &body.to_string());
+    }
+    let at =
+        |index: usize, key: &str, value: Value| json!({"contentBlockIndex": index, key: value});
+    let mut events = vec![
+        ("messageStart", json!({"role": "assistant"})),
+        ("contentBlockDelta", at(0, "delta", json!({"text": text}))),
+        ("contentBlockStop", json!({"contentBlockIndex": 0})),
+    ];
+    for (i, (name, input)) in calls.iter().enumerate() {
+        let start = json!({"toolUse": {"toolUseId": id(i), "name": name}});
+        let delta = json!({"toolUse": {"input": input.to_string()}});
+        events.push(("contentBlockStart", at(i + 1, "start", start)));
+        events.push(("contentBlockDelta", at(i + 1, "delta", delta)));
+        events.push(("contentBlockStop", json!({"contentBlockIndex": i + 1})));
+    }
+    events.push(("messageStop", json!({"stopReason": stop})));
+    events.push(("metadata", json!({"usage": usage})));
+    let mut out = Vec::new();
+    for (name, payload) in events {
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let frame = Frame {
+            headers: vec![
+                header(":message-type", "event"),
+                header(":event-type", name),
+                header(":content-type", "application/json"),
+            ],
+            payload: payload.to_string().into_bytes(),
+        };
+        write_frame(&frame, &mut out).unwrap();
+    }
+    Answer::frames(out).in_pieces(97)
+}
