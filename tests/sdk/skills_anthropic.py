@@ -5,7 +5,7 @@ import os
 import anthropic
 
 client = anthropic.Anthropic(
-    api_key=os.environ["PROWESS_API_KEY"], base_url=os.environ["PROWESS_URL"], max_retries=0
+    api_key=os.environ["PROWESS_API_KEY"], base_url=os.environ["PROWESS_URL"], max_retries=0, _strict_response_validation=True
 )
 request = {
     "model": os.environ["PROWESS_MODEL"],

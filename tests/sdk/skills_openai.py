@@ -6,7 +6,7 @@ import os
 import openai
 
 client = openai.OpenAI(
-    api_key=os.environ["PROWESS_API_KEY"], base_url=os.environ["PROWESS_URL"] + "/v1", max_retries=0
+    api_key=os.environ["PROWESS_API_KEY"], base_url=os.environ["PROWESS_URL"] + "/v1", max_retries=0, _strict_response_validation=True
 )
 MODEL = os.environ["PROWESS_MODEL"]
 SKILL = os.environ["PROWESS_SKILL"]

@@ -15,7 +15,7 @@ use std::path::Path;
 use prowess_testkit::SkillFixture;
 use prowess_wire::Client;
 use serde_json::{Value, json};
-use vendors::client::{asks, in_session};
+use vendors::client::{asks, in_session, path};
 use vendors::sent::Sent;
 use vendors::speak::Vendor;
 use vendors::{Place, run};
@@ -140,6 +140,34 @@ fn who_leaves_in_a_tool_ends_it_and_may_go_on_in_the_session() {
 }
 
 #[test]
+fn who_leaves_in_a_tool_ends_it_in_every_dialect() {
+    run(async {
+        let (place, skill) = place().await;
+        let clients = [Client::Messages, Client::Chat, Client::Responses];
+        let cases = clients.map(|client| [(client, false), (client, true)]);
+        for (n, (client, stream)) in cases.into_iter().flatten().enumerate() {
+            let seconds = format!("{}", 86_390 - n);
+            let call = bash(&format!("sleep {seconds}"));
+            place.lanes[0].answer(VENDOR.calls(stream, "I wait.", &[call]));
+            let asked = asks(client, &VENDOR.model(0), stream, &[&skill]);
+            let started = async {
+                while !is_running(&seconds) {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                told = place.post(path(client), &asked) => unreachable!("{told:?}"),
+                () = started => {}
+            }
+            while is_running(&seconds) {
+                tokio::task::yield_now().await;
+            }
+        }
+        assert_eq!(endings(&place, 6).await, ["cancelled"; 6]);
+    });
+}
+
+#[test]
 fn who_leaves_often_leaves_nothing_open() {
     run(async {
         let (place, skill) = place().await;
@@ -196,7 +224,7 @@ fn two_hundred_runs_at_once_all_end_well() {
             let client = clients[n % 3];
             let asked = asks(client, "stage/m", n % 2 == 0, &[&skill]);
             let place = &place;
-            async move { place.post(vendors::client::path(client), &asked).await }
+            async move { place.post(path(client), &asked).await }
         });
         let told = futures_util::future::join_all(runs).await;
         for told in &told {

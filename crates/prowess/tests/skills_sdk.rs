@@ -11,6 +11,7 @@ mod installed;
 mod server;
 mod vendors;
 
+use futures_util::future::join_all;
 use installed::{python, succeeded};
 use prowess_testkit::SkillFixture;
 use serde_json::json;
@@ -46,26 +47,16 @@ async fn program(client: &str, script: &str, vendor: Vendor, streamed: &[bool]) 
 
 #[test]
 fn anthropics_client_uses_skills_on_models_of_others() {
-    for vendor in [Vendor::Chat, Vendor::Gemini, Vendor::Converse] {
-        let streamed = [false, false, true, false];
-        run(program(
-            "anthropic-2.8",
-            "skills_anthropic.py",
-            vendor,
-            &streamed,
-        ));
-    }
+    let vendors = [Vendor::Chat, Vendor::Gemini, Vendor::Converse];
+    let streamed = [false, false, true, false];
+    let program = |vendor| program("anthropic-2.8", "skills_anthropic.py", vendor, &streamed);
+    run(join_all(vendors.map(program)));
 }
 
 #[test]
 fn openais_client_uses_skills_on_models_of_others() {
-    for vendor in [Vendor::Anthropic, Vendor::Gemini] {
-        let streamed = [false, true, false, true];
-        run(program(
-            "openai-3.49",
-            "skills_openai.py",
-            vendor,
-            &streamed,
-        ));
-    }
+    let vendors = [Vendor::Anthropic, Vendor::Gemini];
+    let streamed = [false, true, false, true];
+    let program = |vendor| program("openai-3.49", "skills_openai.py", vendor, &streamed);
+    run(join_all(vendors.map(program)));
 }
