@@ -35,5 +35,5 @@ pub(super) fn routes(mount: &str) -> Router<App> {
         .route(&at("/messages"), post(messages::create))
         .route(&at("/messages/count_tokens"), post(count_tokens::count))
         .route(&at("/chat/completions"), post(chat::create))
-        .merge(responses::routes(&at))
+        .merge(responses::routes(at))
 }
