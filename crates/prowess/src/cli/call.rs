@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::fetch::Fetch;
 use super::output;
 use super::sandbox::block_on;
-use super::toolbox::{self, Where};
+use super::toolbox::{self, Running};
 use super::{Exit, wrong_usage};
 
 /// Most bytes of arguments taken from standard input.
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
     #[command(flatten)]
-    place: Where,
+    place: Running,
     #[command(flatten)]
     fetch: Fetch,
     /// Print everything that came of it as JSON

@@ -19,7 +19,7 @@ const FEW: usize = 20;
 
 /// Where code runs.
 #[derive(Debug, clap::Args)]
-pub(super) struct Where {
+pub(super) struct Running {
     #[command(flatten)]
     place: sandbox::Where,
     /// Run even where this host lacks a layer of the sandbox
@@ -27,7 +27,7 @@ pub(super) struct Where {
     reduced: bool,
 }
 
-impl Where {
+impl Running {
     /// A session that is made when something runs. It shows all skills if they are few,
     /// else those that are needed.
     pub(super) async fn workspace(&self, refreshed: &Refreshed) -> anyhow::Result<Workspace> {

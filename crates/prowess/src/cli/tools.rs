@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::fetch::Fetch;
 use super::output::{self, count};
 use super::sandbox::block_on;
-use super::toolbox::{self, Where};
+use super::toolbox::{self, Running};
 use super::{Exit, skill};
 
 /// Show the tools that skills give a model.
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long)]
     litellm: bool,
     #[command(flatten)]
-    place: Where,
+    place: Running,
     #[command(flatten)]
     fetch: Fetch,
     /// Print JSON: name, description and input schema, as models are given them
