@@ -114,6 +114,11 @@ pub fn litellm(environment: &Path, model: SocketAddr) -> Result<Gateway> {
         .args(["--port", &address.port().to_string()])
         .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
         .env("LITELLM_LOG", "ERROR")
+        // It listens on this machine only, and Prowess asks for no key here either.
+        .env(
+            "LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY",
+            "true",
+        )
         .env("NO_PROXY", "127.0.0.1")
         .stderr(Stdio::null());
     let process = Process::start(&mut command, address, Duration::from_secs(180))?;

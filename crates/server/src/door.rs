@@ -10,6 +10,10 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 
+/// What is held for a client that does not read its answer, and the most that the
+/// head of a request may have.
+const AHEAD: usize = 64 << 10;
+
 /// Where connections come in.
 pub(crate) struct Door {
     router: Router,
@@ -38,7 +42,8 @@ impl Door {
         builder
             .http1()
             .timer(TokioTimer::new())
-            .header_read_timeout(self.head);
+            .header_read_timeout(self.head)
+            .max_buf_size(AHEAD);
         builder
             .http2()
             .timer(TokioTimer::new())

@@ -5,47 +5,58 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use crate::key::{KeyError, Secret};
 
 /// Headers about one connection, not about the message (RFC 9110, 7.6.1).
-const HOP_BY_HOP: [&str; 8] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "connection"
+            | "keep-alive"
+            | "proxy-authenticate"
+            | "proxy-connection"
+            | "te"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+    )
+}
 
 /// Headers of a client that are meant for us alone: its credentials and what its way to
 /// us left behind.
-const FOR_US: [&str; 16] = [
-    "authorization",
-    "proxy-authorization",
-    "x-api-key",
-    "api-key",
-    "x-goog-api-key",
-    "cookie",
-    "host",
-    "content-length",
-    // What we pass on must be readable for us too, so no compression is agreed on.
-    "accept-encoding",
-    "content-encoding",
-    "expect",
-    "forwarded",
-    "via",
-    "x-forwarded-for",
-    "x-forwarded-host",
-    "x-forwarded-proto",
-];
+fn is_for_us(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "authorization"
+            | "proxy-authorization"
+            | "x-api-key"
+            | "api-key"
+            | "x-goog-api-key"
+            | "cookie"
+            | "host"
+            | "content-length"
+            // What we pass on must be readable for us too, so no compression is agreed on.
+            | "accept-encoding"
+            | "content-encoding"
+            | "expect"
+            | "forwarded"
+            | "via"
+            | "x-forwarded-for"
+            | "x-forwarded-host"
+            | "x-forwarded-proto"
+    )
+}
 
 /// Headers of an upstream that speak of its own host, not of ours.
-const OF_THEIR_HOST: [&str; 3] = ["set-cookie", "alt-svc", "strict-transport-security"];
+fn is_of_their_host(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "set-cookie" | "alt-svc" | "strict-transport-security"
+    )
+}
 
 /// The client's headers that go to the upstream with its request.
 pub(crate) fn to_upstream(client: &HeaderMap) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(client.len() + 4);
     for (name, value) in client {
-        if !HOP_BY_HOP.contains(&name.as_str()) && !FOR_US.contains(&name.as_str()) {
+        if !is_hop_by_hop(name) && !is_for_us(name) {
             headers.append(name.clone(), value.clone());
         }
     }
@@ -58,8 +69,10 @@ pub(crate) fn to_upstream(client: &HeaderMap) -> HeaderMap {
 
 /// The upstream's headers that go to the client with its answer.
 pub(crate) fn to_client(mut upstream: HeaderMap) -> HeaderMap {
-    for name in HOP_BY_HOP.iter().chain(&OF_THEIR_HOST) {
-        upstream.remove(*name);
+    let ends_here = |name: &&HeaderName| is_hop_by_hop(name) || is_of_their_host(name);
+    let ending: Vec<_> = upstream.keys().filter(ends_here).cloned().collect();
+    for name in ending {
+        upstream.remove(name);
     }
     upstream
 }

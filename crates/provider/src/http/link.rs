@@ -22,7 +22,7 @@ use super::dial::{DialError, Io};
 use super::pool::Pool;
 
 /// The most that is read ahead of whoever reads the answer.
-const READ_AHEAD: usize = 128 << 10;
+const READ_AHEAD: usize = 64 << 10;
 /// Pieces that are there at once are given as one of about this size.
 const PIECE: usize = 16 << 10;
 

@@ -40,7 +40,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/openapi.json", get(openapi::document))
         .merge(discovery::routes());
     for mount in MOUNTS {
-        router = router.nest(mount, api(&app));
+        router = router.nest(mount, api(&app)).merge(gateway::routes(mount));
     }
     router
         .fallback(nothing_here)
@@ -53,7 +53,6 @@ fn api(app: &App) -> Router<App> {
     skills::routes(app)
         .merge(files::routes(app))
         .merge(models::routes())
-        .merge(gateway::routes())
 }
 
 async fn nothing_here(method: Method, uri: Uri) -> ApiError {

@@ -22,10 +22,13 @@ use axum::routing::post;
 
 use crate::app::App;
 
-pub(super) fn routes() -> Router<App> {
+/// The routes below a mount. They bear their whole paths: below a nested router every
+/// request would get a new address, which costs more than finding its route.
+pub(super) fn routes(mount: &str) -> Router<App> {
+    let at = |path: &str| format!("{mount}{path}");
     Router::new()
-        .route("/messages", post(messages::create))
-        .route("/messages/count_tokens", post(count_tokens::count))
-        .route("/chat/completions", post(chat::create))
-        .route("/responses", post(responses::create))
+        .route(&at("/messages"), post(messages::create))
+        .route(&at("/messages/count_tokens"), post(count_tokens::count))
+        .route(&at("/chat/completions"), post(chat::create))
+        .route(&at("/responses"), post(responses::create))
 }
