@@ -295,6 +295,10 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 / 1e6)
 }
 
+/// How many times the base; nothing where the base is too small to be a measure.
 fn times(time: Duration, base: Duration) -> String {
-    format!("{:.2}", time.as_secs_f64() / base.as_secs_f64().max(1e-9))
+    if base < Duration::from_nanos(100) {
+        return "–".to_owned();
+    }
+    format!("{:.2}", time.as_secs_f64() / base.as_secs_f64())
 }
