@@ -8,6 +8,7 @@ use prowess_store::{NewRun, Store, TenantId, Timestamp};
 use prowess_wire::Client;
 use prowess_wire::neutral::Usage;
 use serde_json::{Value, json};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::events::{Made, Step, Turn};
@@ -24,6 +25,8 @@ const LONGEST_TEXT: usize = 4 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
     store: Store,
+    /// Where the writer lives: runs may be polled by runtimes that end before it.
+    home: Option<Handle>,
     line: Arc<OnceLock<mpsc::Sender<Entry>>>,
 }
 
@@ -40,6 +43,7 @@ impl Recorder {
     pub(crate) fn new(store: Store) -> Self {
         Recorder {
             store,
+            home: Handle::try_current().ok(),
             line: Arc::default(),
         }
     }
@@ -48,7 +52,11 @@ impl Recorder {
     fn line(&self) -> mpsc::Sender<Entry> {
         let start = || {
             let (line, waiting) = mpsc::channel(WAITING);
-            tokio::spawn(write(self.store.clone(), waiting));
+            let writer = write(self.store.clone(), waiting);
+            match &self.home {
+                Some(home) => home.spawn(writer),
+                None => tokio::spawn(writer),
+            };
             line
         };
         self.line.get_or_init(start).clone()

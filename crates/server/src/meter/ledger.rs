@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use prowess_store::{Store, UsageRow};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -25,6 +26,8 @@ const DROPPED: &str = "prowess_usage_dropped_total";
 /// Takes rows and sees to it that they are written.
 pub(crate) struct Ledger {
     store: Store,
+    /// Where the writer lives: a connection's own runtime ends before the server does.
+    home: Option<Handle>,
     // Started by the first row, when there surely is a runtime.
     queue: OnceLock<mpsc::Sender<Entry>>,
 }
@@ -39,6 +42,7 @@ impl Ledger {
     pub(crate) fn new(store: Store) -> Ledger {
         Ledger {
             store,
+            home: Handle::try_current().ok(),
             queue: OnceLock::new(),
         }
     }
@@ -46,7 +50,7 @@ impl Ledger {
     /// Takes a row, or drops it when too many wait.
     pub(crate) fn note(&self, row: UsageRow) {
         // An answer may be dropped after its runtime has ended.
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        let Some(runtime) = self.home.clone().or_else(|| Handle::try_current().ok()) else {
             metrics::counter!(DROPPED).increment(1);
             return;
         };

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use prowess_wire::neutral::Usage;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -47,6 +48,8 @@ pub(crate) struct Span {
 /// Takes spans and sees to it that they are sent.
 pub(crate) struct Telemetry {
     settings: TelemetrySettings,
+    /// Where the sender lives: a connection's own runtime ends before the server does.
+    home: Option<Handle>,
     queue: OnceLock<mpsc::Sender<Entry>>,
 }
 
@@ -59,6 +62,7 @@ impl Telemetry {
     pub(crate) fn new(settings: TelemetrySettings) -> Telemetry {
         Telemetry {
             settings,
+            home: Handle::try_current().ok(),
             queue: OnceLock::new(),
         }
     }
@@ -68,7 +72,7 @@ impl Telemetry {
         if span.parent.as_ref().is_some_and(|parent| !parent.sampled) {
             return;
         }
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+        let Some(runtime) = self.home.clone().or_else(|| Handle::try_current().ok()) else {
             metrics::counter!(DROPPED).increment(1);
             return;
         };
