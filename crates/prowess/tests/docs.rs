@@ -89,7 +89,6 @@ impl Page {
             };
             said = command.map(|mut command| {
                 ran += 1;
-                eprintln!("{name}:{}", block.line);
                 succeeded(&mut command)
             });
         }
