@@ -187,9 +187,9 @@ impl Body {
             }
             Body::Container => {
                 let name = json!({ "type": "string", "minLength": 1, "maxLength": 200 });
-                let ids = json!({ "type": "array", "items": { "type": "string" } });
-                let skills =
-                    json!({ "type": "array", "items": { "type": "object" }, "maxItems": 20 });
+                let list = ["array", "null"];
+                let ids = json!({ "type": list, "items": { "type": "string" } });
+                let skills = json!({ "type": list, "items": { "type": "object" }, "maxItems": 20 });
                 let all = json!({ "name": name, "file_ids": ids, "skills": skills });
                 ("application/json", json!(["name"]), all)
             }

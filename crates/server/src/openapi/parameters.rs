@@ -16,6 +16,7 @@ pub(super) enum Kind {
     Ids,
     SmallLimit,
     UsageBy,
+    Tenant,
 }
 
 const LIMIT: Parameter = ("limit", Kind::Limit, "How many at most");
@@ -43,11 +44,12 @@ pub(super) const USAGE: &[Parameter] = &[
     ("by", Kind::UsageBy, "What to add up by"),
     (
         "tenant",
-        Kind::Text,
+        Kind::Tenant,
         "Of one tenant only; for the server's owner",
     ),
 ];
-const CONTAINER_NAME: Parameter = ("name", Kind::Text, "Only containers of this name");
+const CONTAINER_NAME: Parameter = ("name", Kind::Words, "Only containers of this name");
+const AFTER_ANY: Parameter = ("after", Kind::Words, "The `last_id` of the page before");
 
 pub(super) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];
 pub(super) const ANTHROPIC_SKILLS: &[Parameter] = &[LIMIT, PAGE, SOURCE, NAME, QUERY];
@@ -56,8 +58,8 @@ pub(super) const OPENAI_PAGE: &[Parameter] = &[LIMIT, AFTER, ORDER];
 pub(super) const OPENAI_SKILLS: &[Parameter] = &[LIMIT, AFTER, ORDER, SOURCE, NAME, QUERY];
 pub(super) const OPENAI_FILES: &[Parameter] = &[LIMIT, AFTER, ORDER, PURPOSE];
 
-pub(super) const OPENAI_CONTAINERS: &[Parameter] = &[LIMIT, AFTER, ORDER, CONTAINER_NAME];
-pub(super) const OPENAI_CONTAINER_FILES: &[Parameter] = &[LIMIT, AFTER];
+pub(super) const OPENAI_CONTAINERS: &[Parameter] = &[LIMIT, AFTER_ANY, ORDER, CONTAINER_NAME];
+pub(super) const OPENAI_CONTAINER_FILES: &[Parameter] = &[LIMIT, AFTER_ANY];
 
 /// No text in the store holds a NUL, so none may be asked for.
 const TEXT: &str = r"^[^\u0000]*$";
@@ -74,8 +76,9 @@ impl Kind {
             Kind::UsageBy => {
                 json!({ "type": "string", "enum": UsageBy::ALL.map(UsageBy::as_str) })
             }
+            Kind::Tenant => json!({ "type": "string", "pattern": "^[a-z0-9_-]{1,64}$" }),
             Kind::Text => json!({ "type": "string", "pattern": TEXT }),
-            // Whatever is in it, only its words count.
+            // Whatever is in it, it is taken; it may find nothing.
             Kind::Words => json!({ "type": "string" }),
             Kind::Order => json!({ "type": "string", "enum": ["asc", "desc"] }),
             Kind::Source => {
