@@ -5,6 +5,7 @@
 //! whatever else the machine does weighs on both alike.
 
 pub mod gateway;
+pub mod sample;
 
 use std::fmt::Write as _;
 use std::time::Duration;

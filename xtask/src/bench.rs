@@ -5,11 +5,12 @@ use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// live with it; the others are binaries of the package in `bench/`.
-const ALL: [&str; 7] = [
+const ALL: [&str; 8] = [
     "validate",
     "pack",
     "discover",
     "store",
+    "skills",
     "sandbox",
     "gateway",
     "gateway-load",
@@ -38,6 +39,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             name => ["prowess-bench", "--bin", name],
         };
         let mut bench = cargo(&[run.as_slice(), which.as_slice()].concat());
+        if *name == "skills" {
+            litellm()?;
+        }
         if *name == "gateway" {
             nginx()?;
             if args.with_litellm {

@@ -71,11 +71,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "prowess-bench",
         &[
+            "prowess-engine",
+            "prowess-provider",
+            "prowess-sandbox",
             "prowess-server",
             "prowess-skill",
             "prowess-source",
             "prowess-store",
             "prowess-toolbox",
+            "prowess-wire",
         ],
     ),
     ("xtask", &[]),

@@ -11,19 +11,15 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use bytes::Bytes;
-use prowess_bench::{Row, table};
+use prowess_bench::{Row, sample, table};
 use prowess_skill::{Bundle, Layout, Limits, Manifest};
-
-const FILES: usize = 60;
-const BYTES: usize = 1_000_000;
 
 fn main() -> Result<()> {
     let rounds: usize = match std::env::args().nth(1) {
         Some(count) => count.parse().context("rounds must be a number")?,
         None => 50,
     };
-    let bundle = sample()?;
+    let bundle = sample::bundle(1, "")?;
     let zip = bundle.to_zip(&Layout::FLAT)?;
     let dir = tempfile::tempdir()?;
     let path = dir.path().join("skill.zip");
@@ -57,34 +53,6 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
     let start = Instant::now();
     let done = std::hint::black_box(work());
     (done, start.elapsed())
-}
-
-/// Text of words drawn by a small generator: it compresses about as prose does.
-fn sample() -> Result<Bundle> {
-    const WORDS: [&str; 16] = [
-        "skill", "read", "the", "table", "of", "each", "page", "and", "write", "what", "you",
-        "find", "there", "into", "one", "sheet",
-    ];
-    let mut state = 1_u64;
-    let mut word = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
-        let pick = (state >> 60) as usize;
-        format!("{}{} ", WORDS.get(pick).unwrap_or(&""), (state >> 40) % 100)
-    };
-    let mut text = || {
-        let mut text = String::new();
-        while text.len() < BYTES / FILES {
-            text += &word();
-        }
-        text
-    };
-    let mut files = vec![("SKILL.md".to_owned(), Bytes::from(text()), false)];
-    for n in 1..FILES {
-        files.push((format!("references/{n}.md"), text().into(), false));
-    }
-    Ok(Bundle::from_files(files, &Limits::default())?)
 }
 
 /// The other side, kept running so that its start is not counted.

@@ -1,0 +1,153 @@
+//! Whole runs with one call of a tool, beside the sandbox by itself.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use futures_util::StreamExt as _;
+use prowess_bench::median;
+use prowess_engine::{RunEvent, Step};
+use prowess_sandbox::{Command, Execution, NewSession, Outcome, Policy, SkillFile, SkillFiles};
+use prowess_skill::Skill;
+use prowess_wire::neutral::StreamEvent;
+
+use crate::cpu;
+use crate::stage::Stage;
+
+/// What a run took: time that passed, and processor time of this process alone, which
+/// is not where the command runs.
+#[derive(Default)]
+struct Times {
+    wall: Vec<Duration>,
+    cpu: Vec<Duration>,
+}
+
+/// The runs with their tool, and the sandbox doing the same without us.
+pub(crate) async fn table(stage: &Stage, skills: &[Skill], rounds: usize) -> Result<String> {
+    let mut times: [Times; 5] = Default::default();
+    let (_, kept) = run(stage, "run", None).await?;
+    let kept = kept.context("a run that ran code tells no container")?;
+    // The first round warms up, and is not counted.
+    for round in 0..=rounds {
+        let (load, _) = run(stage, "load", None).await?;
+        let (first, made) = run(stage, "run", None).await?;
+        let (again, _) = run(stage, "run", Some(&kept)).await?;
+        if let Some(made) = made {
+            stage.sandbox.destroy(stage.owner(), &made).await?;
+        }
+        let alone_first = alone_in_a_new_session(stage, skills).await?;
+        let alone_again = measured(exec(stage, &kept)).await?.0;
+        let taken = [load, first, alone_first, again, alone_again];
+        for (times, (wall, cpu)) in times.iter_mut().zip(taken) {
+            if round > 0 {
+                times.wall.push(wall);
+                times.cpu.push(cpu);
+            }
+        }
+    }
+    stage.engine.recorded().await;
+    let [load, first, alone_first, again, alone_again] = times;
+    let mut out = String::from(
+        "| | run, wall | run, CPU | sandbox, wall | sandbox, CPU | beyond it, wall | beyond it, CPU |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
+    );
+    let none = Times::default();
+    line(&mut out, "`load_skill`", &load, &none);
+    line(&mut out, "bash, new session", &first, &alone_first);
+    line(&mut out, "bash, session there", &again, &alone_again);
+    Ok(out)
+}
+
+fn line(out: &mut String, what: &str, run: &Times, alone: &Times) {
+    let millis = |times: &[Duration]| median(times).unwrap_or_default().as_secs_f64() * 1e3;
+    let (wall, cpu) = (millis(&run.wall), millis(&run.cpu));
+    let (alone_wall, alone_cpu) = (millis(&alone.wall), millis(&alone.cpu));
+    // Writing to a string cannot fail.
+    let _ = writeln!(
+        out,
+        "| {what} | {wall:.2} ms | {cpu:.2} ms | {alone_wall:.2} ms | {alone_cpu:.2} ms | {:.2} ms | {:.2} ms |",
+        wall - alone_wall,
+        cpu - alone_cpu,
+    );
+}
+
+/// Does something, and tells the time that passed and the processor time it took.
+async fn measured<T>(work: impl Future<Output = Result<T>>) -> Result<((Duration, Duration), T)> {
+    let (start, before) = (Instant::now(), cpu());
+    let done = work.await?;
+    Ok(((start.elapsed(), cpu() - before), done))
+}
+
+/// A whole run, and its container.
+async fn run(
+    stage: &Stage,
+    prompt: &str,
+    container: Option<&str>,
+) -> Result<((Duration, Duration), Option<String>)> {
+    let asked = stage.asked(stage.request(prompt, container)?)?;
+    let (taken, (calls, container)) = measured(async {
+        let mut run = stage.engine.start(asked).await?;
+        let (mut calls, mut container) = (0, None);
+        while let Some(event) = run.next().await {
+            match event {
+                RunEvent::Failed(error) => return Err(error.into()),
+                RunEvent::Step(Step::ToolEnded { is_error, .. }) => {
+                    ensure!(!is_error, "the tool failed");
+                    calls += 1;
+                }
+                RunEvent::Answer(StreamEvent::MessageDelta {
+                    container: told, ..
+                }) => container = told,
+                _ => {}
+            }
+        }
+        Ok((calls, container))
+    })
+    .await?;
+    ensure!(calls == 1, "{calls} tools were called");
+    let id = container.and_then(|told| told.get("id")?.as_str().map(str::to_owned));
+    Ok((taken, id))
+}
+
+/// What the sandbox does for a run by itself: a session with the skills, a command.
+async fn alone_in_a_new_session(stage: &Stage, skills: &[Skill]) -> Result<(Duration, Duration)> {
+    let new = NewSession {
+        policy: Policy::default(),
+        skills: skills.iter().map(skill_files).collect(),
+        layer: None,
+    };
+    let (taken, session) = measured(async {
+        let session = stage.sandbox.create(stage.owner(), new).await?;
+        exec(stage, &session).await?;
+        Ok(session)
+    })
+    .await?;
+    stage.sandbox.destroy(stage.owner(), &session).await?;
+    Ok(taken)
+}
+
+async fn exec(stage: &Stage, session: &str) -> Result<()> {
+    let execution = Execution {
+        command: Command::Bash("true".to_owned()),
+        ..Execution::default()
+    };
+    let report = stage
+        .sandbox
+        .exec(stage.owner(), session, execution)
+        .await?;
+    ensure!(report.outcome == Outcome::Exit(0), "the command failed");
+    Ok(())
+}
+
+fn skill_files(skill: &Skill) -> SkillFiles {
+    let files = skill.bundle.files().map(|(path, file)| SkillFile {
+        path: path.to_string(),
+        bytes: file.data.to_vec(),
+        executable: file.executable,
+    });
+    SkillFiles {
+        name: skill.name.clone(),
+        digest: skill.manifest.digest().hex(),
+        files: files.collect(),
+    }
+}
