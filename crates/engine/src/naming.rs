@@ -163,11 +163,25 @@ impl Naming {
             let field = format!("{path}network_policy");
             return Err(RunError::Network { field });
         }
-        let files = setting.get("file_ids").and_then(Value::as_array);
-        let files = files.into_iter().flatten().filter_map(Value::as_str);
-        self.files.extend(files.map(str::to_owned));
+        self.read_files(setting, &format!("{path}file_ids"))?;
         self.read_skills(setting, &format!("{path}skills"))?;
         self.room_for(0)
+    }
+
+    fn read_files(&mut self, holder: &Map, path: &str) -> Result<(), RunError> {
+        let files = match holder.get("file_ids") {
+            None | Some(Value::Null) => return Ok(()),
+            Some(Value::Array(files)) => files,
+            Some(_) => return Err(RunError::naming(path, "must be a list of ids of files")),
+        };
+        for (i, file) in files.iter().enumerate() {
+            let Value::String(id) = file else {
+                let field = format!("{path}[{i}]");
+                return Err(RunError::naming(&field, "must be the id of a file"));
+            };
+            self.files.push(id.clone());
+        }
+        Ok(())
     }
 
     fn read_skills(&mut self, holder: &Map, path: &str) -> Result<(), RunError> {
@@ -289,6 +303,8 @@ mod tests {
         let naming = peek(Client::Responses, body).unwrap().unwrap();
         assert!(naming.code);
         assert_eq!((naming.skills.len(), naming.files.len()), (2, 1));
+        let odd = body.replace(r#""file_1""#, r#""file_1",{}"#);
+        insta::assert_snapshot!(peek(Client::Responses, &odd).unwrap_err(), @"tools[0].environment.file_ids[1]: must be the id of a file");
         let local = body.replace("container_auto", "local");
         assert_eq!(peek(Client::Responses, &local), Ok(None));
         let reference = r#"{"model":"m","input":"x","tools":[{"type":"shell","environment":

@@ -76,7 +76,7 @@ impl Kind {
             Kind::UsageBy => {
                 json!({ "type": "string", "enum": UsageBy::ALL.map(UsageBy::as_str) })
             }
-            Kind::Tenant => json!({ "type": "string", "pattern": "^[a-z0-9_-]{1,64}$" }),
+            Kind::Tenant => json!({ "type": "string", "pattern": "^[a-z0-9_-]{0,64}$" }),
             Kind::Text => json!({ "type": "string", "pattern": TEXT }),
             // Whatever is in it, it is taken; it may find nothing.
             Kind::Words => json!({ "type": "string" }),
