@@ -1,7 +1,7 @@
 //! A session as clients know it: a `container` with an id, pinned skills and files.
 
 use jiff::Timestamp;
-use prowess_sandbox::{Error as SandboxError, Sandbox, SkillFile, SkillFiles};
+use prowess_sandbox::{Error as SandboxError, Sandbox, SkillFiles};
 use prowess_store::{SessionRecord, Store, TenantId};
 use prowess_toolbox::folder_of;
 use prowess_wire::Client;
@@ -75,7 +75,10 @@ impl Session {
         let new: Vec<SkillFiles> = chosen
             .iter()
             .filter(|chosen| !chosen.pin.as_ref().is_some_and(known))
-            .map(skill_files)
+            .map(|chosen| {
+                let skill = &chosen.member.skill;
+                SkillFiles::of(skill, folder_of(&skill.name))
+            })
             .collect();
         if new.is_empty() {
             return Ok(());
@@ -134,18 +137,4 @@ pub(crate) fn told(pin: &Pin, client: Client) -> Value {
         _ => pin.number,
     };
     json!({"type": pin.kind, "skill_id": pin.named, "version": version.to_string()})
-}
-
-fn skill_files(chosen: &Chosen) -> SkillFiles {
-    let skill = &chosen.member.skill;
-    let files = skill.bundle.files().map(|(path, file)| SkillFile {
-        path: path.to_string(),
-        bytes: file.data.to_vec(),
-        executable: file.executable,
-    });
-    SkillFiles {
-        name: folder_of(&skill.name),
-        digest: skill.manifest.digest().hex(),
-        files: files.collect(),
-    }
 }

@@ -3,6 +3,7 @@
 
 use crate::error::{During, Error};
 use crate::name;
+use prowess_skill::Skill;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,23 @@ pub struct SkillFiles {
     pub digest: String,
     /// The files.
     pub files: Vec<SkillFile>,
+}
+
+impl SkillFiles {
+    /// A whole skill, to be shown in this folder of `/skills`.
+    #[must_use]
+    pub fn of(skill: &Skill, folder: impl Into<String>) -> Self {
+        let files = skill.bundle.files().map(|(path, file)| SkillFile {
+            path: path.to_string(),
+            bytes: file.data.to_vec(),
+            executable: file.executable,
+        });
+        SkillFiles {
+            name: folder.into(),
+            digest: skill.manifest.digest().hex(),
+            files: files.collect(),
+        }
+    }
 }
 
 /// One file of a skill.

@@ -9,7 +9,7 @@ use crate::error::ToolboxError;
 use crate::folder::folder_of;
 use prowess_sandbox::{
     Error as SandboxError, Execution, FileInfo, Layer, NewSession, Policy, Report, Requirements,
-    Sandbox, SkillFile, SkillFiles,
+    Sandbox, SkillFiles,
 };
 use prowess_skill::Skill;
 use std::io::Read;
@@ -209,7 +209,8 @@ impl Workspace {
         if open.as_ref().is_some_and(|open| open.shows == shows) {
             return Ok(());
         }
-        let skills: Vec<_> = wanted.iter().map(|skill| skill_files(skill)).collect();
+        let shown = |skill: &Arc<Skill>| SkillFiles::of(skill, folder_of(&skill.name));
+        let skills: Vec<_> = wanted.iter().map(shown).collect();
         let new = NewSession {
             policy: self.inner.policy.clone(),
             layer: self.layer(&skills).await,
@@ -270,20 +271,6 @@ fn digests(skills: &[Arc<Skill>]) -> Vec<String> {
         format!("{folder} {digest}")
     };
     skills.iter().map(one).collect()
-}
-
-/// A skill as the sandbox takes it: whole, under its digest.
-fn skill_files(skill: &Skill) -> SkillFiles {
-    let files = skill.bundle.files().map(|(path, file)| SkillFile {
-        path: path.to_string(),
-        bytes: file.data.to_vec(),
-        executable: file.executable,
-    });
-    SkillFiles {
-        name: folder_of(&skill.name),
-        digest: skill.manifest.digest().hex(),
-        files: files.collect(),
-    }
 }
 
 fn read_bounded(file: std::fs::File, path: String, most: u64) -> Result<Vec<u8>, ToolboxError> {

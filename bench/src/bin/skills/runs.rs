@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use futures_util::StreamExt as _;
 use prowess_bench::median;
 use prowess_engine::{RunEvent, Step};
-use prowess_sandbox::{Command, Execution, NewSession, Outcome, Policy, SkillFile, SkillFiles};
+use prowess_sandbox::{Command, Execution, NewSession, Outcome, Policy, SkillFiles};
 use prowess_skill::Skill;
 use prowess_wire::neutral::StreamEvent;
 
@@ -113,7 +113,10 @@ async fn run(
 async fn alone_in_a_new_session(stage: &Stage, skills: &[Skill]) -> Result<(Duration, Duration)> {
     let new = NewSession {
         policy: Policy::default(),
-        skills: skills.iter().map(skill_files).collect(),
+        skills: skills
+            .iter()
+            .map(|skill| SkillFiles::of(skill, skill.name.as_str()))
+            .collect(),
         layer: None,
     };
     let (taken, session) = measured(async {
@@ -137,17 +140,4 @@ async fn exec(stage: &Stage, session: &str) -> Result<()> {
         .await?;
     ensure!(report.outcome == Outcome::Exit(0), "the command failed");
     Ok(())
-}
-
-fn skill_files(skill: &Skill) -> SkillFiles {
-    let files = skill.bundle.files().map(|(path, file)| SkillFile {
-        path: path.to_string(),
-        bytes: file.data.to_vec(),
-        executable: file.executable,
-    });
-    SkillFiles {
-        name: skill.name.clone(),
-        digest: skill.manifest.digest().hex(),
-        files: files.collect(),
-    }
 }

@@ -13,7 +13,7 @@ use prowess_skill::{Limits, Profile};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::{Where, block_on, skill_files};
+use super::{Where, block_on};
 use crate::cli::fetch::Fetch;
 use crate::cli::output;
 use crate::cli::skill::inputs;
@@ -177,7 +177,7 @@ fn skill(path: &Path, fetch: &Fetch) -> anyhow::Result<SkillFiles> {
             path.display()
         );
     };
-    Ok(skill_files(&skill))
+    Ok(SkillFiles::of(&skill, skill.name.as_str()))
 }
 
 /// Passes output on as it comes, until the command has ended.

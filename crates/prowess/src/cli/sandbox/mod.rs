@@ -6,8 +6,7 @@ mod rm;
 
 use std::process::ExitCode;
 
-use prowess_sandbox::{Limits, Settings, SkillFile, SkillFiles};
-use prowess_skill::Skill;
+use prowess_sandbox::{Limits, Settings};
 
 use super::serve::Place;
 use crate::config::Backend;
@@ -63,20 +62,6 @@ impl Where {
         };
         settings.warm = 0;
         Ok((settings, config.limits))
-    }
-}
-
-/// A skill as the sandbox takes it: whole, under its digest.
-pub(super) fn skill_files(skill: &Skill) -> SkillFiles {
-    let files = skill.bundle.files().map(|(path, file)| SkillFile {
-        path: path.to_string(),
-        bytes: file.data.to_vec(),
-        executable: file.executable,
-    });
-    SkillFiles {
-        name: skill.name.clone(),
-        digest: skill.manifest.digest().hex(),
-        files: files.collect(),
     }
 }
 
