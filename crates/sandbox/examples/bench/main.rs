@@ -131,9 +131,9 @@ fn show(rounds: usize, taken: &[Vec<Taken>]) {
         let (mut times, mut bare) = (walls(index), walls(base));
         let (middle, bare) = (median(&mut times), median(&mut bare));
         let (low, high) = (times[times.len() / 10], times[times.len() * 9 / 10]);
-        // The client's share alone, for the daemon is no child of ours.
+        // Their commands are no children that we wait for, and so not counted.
         let (used, times_bare) = match way {
-            Way::DockerExec => (String::new(), String::new()),
+            Way::DockerExec | Way::Bwrap => (String::new(), String::new()),
             _ => (
                 format!("{:.1}", cpu(index)),
                 format!("{:.2}", cpu(index) / cpu(base)),

@@ -85,15 +85,24 @@ fn groups(pid: u32) -> BTreeSet<PathBuf> {
     all.into_iter().filter(ours).collect()
 }
 
+/// Waits until the session is let go of: when it was used last is noted after a command
+/// has been answered.
+async fn settle(one: &Sandboxed) {
+    let files = one.sandbox.list(crate::support::OWNER, &one.session).await;
+    files.unwrap();
+}
+
 #[tokio::test]
 async fn two_hundred_executions_leave_nothing() {
     let one = Sandboxed::open(|_| {}).await;
     // The first makes the slot that the others use again.
     one.bash("true").await;
+    settle(&one).await;
     let before = Traces::of(one.folder.path());
     for _ in 0..200 {
         one.bash("(sleep 100 &) ; echo x > /tmp/x").await;
     }
+    settle(&one).await;
     // The last mounts are let go of in passing, also those of the first.
     let mut after = Traces::of(one.folder.path());
     for _ in 0..10_000 {
