@@ -58,7 +58,7 @@ fn live(
     if !take_identity(broker)? {
         return Ok(None);
     }
-    build_root(prepare)?;
+    let state = build_root(prepare)?;
     let warm = match &prepare.warm {
         Some(warm) => Some(worker::start_warm(warm, prepare, filter)?),
         None => None,
@@ -67,9 +67,7 @@ fn live(
     let Some((go, stdio)) = message else {
         return Ok(None);
     };
-    let written = mount_data(&go.data)?;
-    mount_extras(&go.mounts)?;
-    mounts::detach("/.state").at(Step::Mounts, "/.state")?;
+    let written = mount_all(&go, &state)?;
     let mounts = fs::File::open("/proc/self/ns/mnt").at(Step::Mounts, "/proc/self/ns/mnt")?;
     let proxy = if go.proxy { Some(listen()?) } else { None };
     worker::confine(filter)?;
@@ -88,6 +86,8 @@ fn live(
         }
     };
     drop(stdio);
+    // To let go of a mount the kernel waits for all processors; the command does not.
+    drop(state);
     reap_until(pid).map(Some)
 }
 
@@ -124,14 +124,14 @@ fn die_with_parent() -> Result<(), Failure> {
         .at(Step::Start, "parent death signal")
 }
 
-/// Everything that is the same whatever will run.
-fn build_root(prepare: &Prepare) -> Result<(), Failure> {
+/// Everything that is the same whatever will run. Returns the state folder, read-only
+/// and out of sight.
+fn build_root(prepare: &Prepare) -> Result<OwnedFd, Failure> {
     let base = mounts::clone("/base").at(Step::Root, "/base")?;
     let state = mounts::clone("/state").at(Step::Root, "/state")?;
     mounts::attach(&base, "/new").at(Step::Root, "/new")?;
     rustix::process::chdir("/new").at(Step::Root, "/new")?;
     mounts::set(&state, READ_ONLY).at(Step::Root, "/state")?;
-    mounts::attach(&state, ".state").at(Step::Root, "/.state")?;
     // `subset=pid` leaves only processes: no /proc/sys, no kernel tunables, no keys.
     let attributes = SAFE | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     mounts::make(
@@ -148,7 +148,8 @@ fn build_root(prepare: &Prepare) -> Result<(), Failure> {
     rustix::system::sethostname(b"sandbox").at(Step::Network, "hostname")?;
     let socket = rustix::net::socket(AddressFamily::INET, SocketType::DGRAM, None)
         .at(Step::Network, "socket")?;
-    sys::loopback_up(socket.as_fd()).at(Step::Network, "loopback")
+    sys::loopback_up(socket.as_fd()).at(Step::Network, "loopback")?;
+    Ok(state)
 }
 
 /// A socket that listens for what wants to leave.
@@ -160,6 +161,19 @@ fn listen() -> Result<OwnedFd, Failure> {
     rustix::net::bind(&socket, &address).at(Step::Network, "proxy")?;
     rustix::net::listen(&socket, 64).at(Step::Network, "proxy")?;
     Ok(socket)
+}
+
+/// Mounts what this command needs. The state folder is in sight only meanwhile, and only
+/// if something of it is wanted.
+fn mount_all(go: &Go, state: &OwnedFd) -> Result<OwnedFd, Failure> {
+    if go.data.lower.is_none() && go.mounts.is_empty() {
+        return mount_data(&go.data);
+    }
+    mounts::attach(state, "/.state").at(Step::Mounts, "/.state")?;
+    let written = mount_data(&go.data)?;
+    mount_extras(&go.mounts)?;
+    mounts::detach("/.state").at(Step::Mounts, "/.state")?;
+    Ok(written)
 }
 
 /// Mounts the writable folder and returns a descriptor of what will be written there.

@@ -7,9 +7,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_store::Store;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
@@ -43,6 +43,8 @@ impl Default for ServeOptions {
 
 /// What was deleted stays readable this long for those who are reading it.
 const GARBAGE_AGE: Duration = Duration::from_secs(3_600);
+/// How often what was recorded for the metrics is added up.
+const SUM_UP: Duration = Duration::from_secs(5);
 /// How long to wait when the system gives no connection, for instance because it has
 /// no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -56,11 +58,7 @@ pub async fn serve(
     options: ServeOptions,
 ) -> io::Result<()> {
     let crew = Crew::start(&Door::new(app.router(), options.head), options.grace)?;
-    let house = tokio::spawn(keep_house(
-        app.store().clone(),
-        options.housekeeping,
-        stop.clone(),
-    ));
+    let house = tokio::spawn(keep_house(app.clone(), options.housekeeping, stop.clone()));
     let seats = Arc::new(Semaphore::new(options.connections.max(1)));
     loop {
         let accepted = tokio::select! {
@@ -94,13 +92,20 @@ async fn accept(
     }
 }
 
-async fn keep_house(store: Store, every: Duration, stop: CancellationToken) {
+async fn keep_house(app: App, every: Duration, stop: CancellationToken) {
+    let every = every.max(SUM_UP);
+    let mut collecting = interval_at(Instant::now() + every, every);
+    let mut summing = interval_at(Instant::now() + SUM_UP, SUM_UP);
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(every) => {}
+            _ = summing.tick() => {
+                app.metrics().sum_up();
+                continue;
+            }
+            _ = collecting.tick() => {}
         }
-        match store.collect_garbage(GARBAGE_AGE).await {
+        match app.store().collect_garbage(GARBAGE_AGE).await {
             Ok(collected) if collected.blobs + collected.files > 0 => {
                 tracing::info!(
                     blobs = collected.blobs,

@@ -1,8 +1,10 @@
 //! Counts and times for Prometheus.
 
+use std::cell::RefCell;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use metrics::{Counter, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 /// Seconds by which requests are sorted.
@@ -38,32 +40,86 @@ impl Metrics {
 
     /// In Prometheus' text format.
     pub(crate) fn render(&self) -> String {
-        match &self.0 {
-            None => String::new(),
-            Some(handle) => {
-                handle.run_upkeep();
-                handle.render()
-            }
+        self.sum_up();
+        self.0
+            .as_ref()
+            .map(PrometheusHandle::render)
+            .unwrap_or_default()
+    }
+
+    /// Adds up what was recorded since the last time. Until then every single time that
+    /// a request took is kept, so somebody has to call this now and then, whether or
+    /// not anybody asks for the metrics.
+    pub(crate) fn sum_up(&self) {
+        if let Some(handle) = &self.0 {
+            handle.run_upkeep();
         }
     }
 }
 
-/// Notes one request. Routes are patterns, so there are few of them.
+/// What is counted of requests of one kind.
+struct Kind {
+    method: &'static str,
+    route: String,
+    status: u16,
+    requests: Counter,
+    seconds: Histogram,
+}
+
+/// Kinds that a thread remembers. Routes are patterns, so there are few.
+const REMEMBERED: usize = 256;
+
+thread_local! {
+    /// To find a counter by its labels costs more than all else here.
+    static KINDS: RefCell<Vec<Kind>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Notes one request.
 pub(super) fn request(method: &str, route: &str, status: u16, taken: Duration) {
-    let labels = [
-        ("method", known(method).to_owned()),
-        ("route", route.to_owned()),
-        ("status", status.to_string()),
-    ];
-    metrics::counter!("prowess_http_requests_total", &labels).increment(1);
-    let labels = [("route", route.to_owned())];
-    metrics::histogram!("prowess_http_request_seconds", &labels).record(taken.as_secs_f64());
+    let method = known(method);
+    KINDS.with_borrow_mut(|kinds| {
+        let same =
+            |kind: &&Kind| kind.status == status && kind.method == method && kind.route == route;
+        if let Some(kind) = kinds.iter().find(same) {
+            return kind.note(taken);
+        }
+        let kind = Kind::new(method, route, status);
+        kind.note(taken);
+        if kinds.len() < REMEMBERED {
+            kinds.push(kind);
+        }
+    });
+}
+
+impl Kind {
+    fn new(method: &'static str, route: &str, status: u16) -> Kind {
+        let labels = [
+            ("method", method.to_owned()),
+            ("route", route.to_owned()),
+            ("status", status.to_string()),
+        ];
+        let requests = metrics::counter!("prowess_http_requests_total", &labels);
+        let labels = [("route", route.to_owned())];
+        let seconds = metrics::histogram!("prowess_http_request_seconds", &labels);
+        let route = route.to_owned();
+        Kind {
+            method,
+            route,
+            status,
+            requests,
+            seconds,
+        }
+    }
+
+    fn note(&self, taken: Duration) {
+        self.requests.increment(1);
+        self.seconds.record(taken.as_secs_f64());
+    }
 }
 
 /// Clients may invent methods; they shall not invent metrics.
-fn known(method: &str) -> &str {
-    match method {
-        "GET" | "HEAD" | "POST" | "DELETE" | "PUT" | "PATCH" | "OPTIONS" => method,
-        _ => "other",
-    }
+fn known(method: &str) -> &'static str {
+    const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"];
+    let found = KNOWN.into_iter().find(|known| *known == method);
+    found.unwrap_or("other")
 }

@@ -1,19 +1,22 @@
-//! The rows of usage: gathered by requests, written by one task, in batches.
+//! The rows of usage: added up by requests, written by one task, in batches.
 //!
-//! A request only puts its row into a queue. When the queue is full the row is dropped,
-//! and counted: an answer never waits for the database.
+//! A request only adds its row to those of its kind. Nobody is woken for that but once
+//! in a while: to wake a task of another thread costs more than to answer a request.
+//! When too many kinds wait, the row is dropped, and counted: an answer never waits for
+//! the database.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use prowess_store::{Store, UsageRow};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
+use tokio::sync::{Notify, oneshot};
 
-/// Rows that may wait to be written.
-const QUEUE: usize = 16_384;
+/// Kinds of rows that may wait to be written.
+const MOST: usize = 16_384;
 /// Kinds of rows written in one go.
 const BATCH: usize = 500;
 /// How long rows are gathered.
@@ -28,14 +31,19 @@ pub(crate) struct Ledger {
     store: Store,
     /// Where the writer lives: a connection's own runtime ends before the server does.
     home: Option<Handle>,
+    pending: Arc<Pending>,
     // Started by the first row, when there surely is a runtime.
-    queue: OnceLock<mpsc::Sender<Entry>>,
+    writer: OnceLock<()>,
 }
 
-enum Entry {
-    Row(Box<UsageRow>),
-    /// Asks for everything before it to be written.
-    Flush(oneshot::Sender<()>),
+/// What waits to be written, and how the writer hears of it.
+#[derive(Default)]
+struct Pending {
+    batch: Mutex<Batch>,
+    /// There is something.
+    some: Notify,
+    /// It shall be written now.
+    now: Notify,
 }
 
 impl Ledger {
@@ -43,125 +51,152 @@ impl Ledger {
         Ledger {
             store,
             home: Handle::try_current().ok(),
-            queue: OnceLock::new(),
+            pending: Arc::default(),
+            writer: OnceLock::new(),
         }
     }
 
     /// Takes a row, or drops it when too many wait.
     pub(crate) fn note(&self, row: UsageRow) {
-        // An answer may be dropped after its runtime has ended.
-        let Some(runtime) = self.home.clone().or_else(|| Handle::try_current().ok()) else {
-            metrics::counter!(DROPPED).increment(1);
-            return;
-        };
-        let queue = self.queue.get_or_init(|| {
-            let (sender, receiver) = mpsc::channel(QUEUE);
-            runtime.spawn(write(self.store.clone(), receiver));
-            sender
-        });
-        if queue.try_send(Entry::Row(Box::new(row))).is_err() {
+        if !self.has_writer() || !self.pending.add(row) {
             metrics::counter!(DROPPED).increment(1);
         }
+    }
+
+    /// Starts the writer if there is none. An answer may be dropped after its runtime
+    /// has ended, and then there can be none.
+    fn has_writer(&self) -> bool {
+        if self.writer.get().is_some() {
+            return true;
+        }
+        let Some(runtime) = self.home.clone().or_else(|| Handle::try_current().ok()) else {
+            return false;
+        };
+        self.writer.get_or_init(|| {
+            runtime.spawn(write(self.store.clone(), Arc::clone(&self.pending)));
+        });
+        true
     }
 
     /// Waits until all rows so far are written, or given up.
     pub(crate) async fn flush(&self) {
-        let (done, written) = oneshot::channel();
-        if let Some(queue) = self.queue.get()
-            && queue.send(Entry::Flush(done)).await.is_ok()
-        {
-            // The writer lives as long as the queue.
-            let _ = written.await;
+        if self.writer.get().is_some() {
+            // The writer lives as long as its runtime.
+            let _ = self.pending.ask().await;
         }
     }
 }
 
-async fn write(store: Store, mut queue: mpsc::Receiver<Entry>) {
-    let mut batch = Batch::default();
-    while let Some(entry) = queue.recv().await {
-        let until = Instant::now() + EVERY;
-        let mut waiting = batch.take(entry);
-        while waiting.is_none() && batch.rows.len() < BATCH {
-            match tokio::time::timeout_at(until, queue.recv()).await {
-                Ok(Some(entry)) => waiting = batch.take(entry),
-                Ok(None) | Err(_) => break,
+impl Pending {
+    fn batch(&self) -> MutexGuard<'_, Batch> {
+        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a row; false if there is no room.
+    fn add(&self, row: UsageRow) -> bool {
+        let mut batch = self.batch();
+        let first = batch.rows.is_empty();
+        if !batch.add(row) {
+            return false;
+        }
+        let full = batch.rows.len() == BATCH;
+        drop(batch);
+        if first {
+            self.some.notify_one();
+        }
+        if full {
+            self.now.notify_one();
+        }
+        true
+    }
+
+    /// Asks for everything so far to be written.
+    fn ask(&self) -> oneshot::Receiver<()> {
+        let (done, written) = oneshot::channel();
+        self.batch().asked.push(done);
+        self.some.notify_one();
+        self.now.notify_one();
+        written
+    }
+
+    async fn next(&self) -> Batch {
+        self.some.notified().await;
+        // Ends early when there is enough, or somebody waits.
+        let _ = tokio::time::timeout(EVERY, self.now.notified()).await;
+        std::mem::take(&mut *self.batch())
+    }
+}
+
+async fn write(store: Store, pending: Arc<Pending>) {
+    loop {
+        let batch = pending.next().await;
+        for rows in batch.rows.chunks(BATCH) {
+            record(&store, rows).await;
+        }
+        for asked in batch.asked {
+            // Nobody may be waiting any more.
+            let _ = asked.send(());
+        }
+    }
+}
+
+/// Writes rows. What cannot be written after several tries is counted as dropped.
+async fn record(store: &Store, rows: &[UsageRow]) {
+    for tried in 1..=TRIES {
+        match store.record_usage(rows).await {
+            Ok(()) => return,
+            Err(error) if tried == TRIES || !error.is_transient() => {
+                let requests: u64 = rows.iter().map(|row| row.requests).sum();
+                metrics::counter!(DROPPED).increment(requests);
+                tracing::error!(requests, %error, "cannot write the usage of requests");
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "cannot write usage yet");
+                tokio::time::sleep(EVERY * tried).await;
             }
         }
-        batch.write(&store).await;
-        if let Some(waiting) = waiting {
-            // Nobody may be waiting any more.
-            let _ = waiting.send(());
-        }
     }
 }
 
-/// Rows that are to be written together. Those that agree in all but their counts are
-/// one.
+/// Rows that are to be written together, and who waits for that. Rows that agree in all
+/// but their counts are one.
 #[derive(Default)]
 struct Batch {
     rows: Vec<UsageRow>,
-    places: HashMap<Kind, usize>,
-}
-
-#[derive(PartialEq, Eq, Hash)]
-struct Kind(String, Option<String>, String, String, String, String, u16);
-
-impl Kind {
-    fn of(row: &UsageRow) -> Kind {
-        Kind(
-            row.tenant.as_str().to_owned(),
-            row.key.clone(),
-            row.model.clone(),
-            row.provider.clone(),
-            row.upstream_model.clone(),
-            row.dialect.clone(),
-            row.status,
-        )
-    }
+    /// Where the row of a kind is, by the kind's hash.
+    places: HashMap<u64, usize>,
+    hasher: RandomState,
+    asked: Vec<oneshot::Sender<()>>,
 }
 
 impl Batch {
-    /// Takes an entry; gives whom to tell when it is a wish for all to be written.
-    fn take(&mut self, entry: Entry) -> Option<oneshot::Sender<()>> {
-        match entry {
-            Entry::Flush(done) => Some(done),
-            Entry::Row(row) => {
-                self.add(*row);
-                None
-            }
+    /// Adds a row; false if there is no room.
+    fn add(&mut self, row: UsageRow) -> bool {
+        let hash = self.hasher.hash_one(kind(&row));
+        let place = self.places.get(&hash).copied();
+        let same = place.and_then(|place| self.rows.get_mut(place));
+        if let Some(sum) = same.filter(|same| kind(same) == kind(&row)) {
+            add(sum, &row);
+            return true;
         }
+        if self.rows.len() >= MOST {
+            return false;
+        }
+        self.places.insert(hash, self.rows.len());
+        self.rows.push(row);
+        true
     }
+}
 
-    fn add(&mut self, row: UsageRow) {
-        let place = self.places.entry(Kind::of(&row));
-        let place = *place.or_insert(self.rows.len());
-        match self.rows.get_mut(place) {
-            Some(sum) => add(sum, &row),
-            None => self.rows.push(row),
-        }
-    }
-
-    /// Writes all rows and forgets them. What cannot be written after several tries is
-    /// counted as dropped.
-    async fn write(&mut self, store: &Store) {
-        let rows = std::mem::take(&mut self.rows);
-        self.places.clear();
-        for tried in 1..=TRIES {
-            match store.record_usage(&rows).await {
-                Ok(()) => return,
-                Err(error) if tried == TRIES || !error.is_transient() => {
-                    let requests: u64 = rows.iter().map(|row| row.requests).sum();
-                    metrics::counter!(DROPPED).increment(requests);
-                    tracing::error!(requests, %error, "cannot write the usage of requests");
-                    return;
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot write usage yet");
-                    tokio::time::sleep(EVERY * tried).await;
-                }
-            }
-        }
-    }
+/// What rows must agree in to be one.
+fn kind(row: &UsageRow) -> impl Eq + std::hash::Hash + use<'_> {
+    (
+        row.tenant.as_str(),
+        row.key.as_deref(),
+        [&row.model, &row.provider, &row.upstream_model, &row.dialect],
+        row.status,
+    )
 }
 
 fn add(sum: &mut UsageRow, row: &UsageRow) {

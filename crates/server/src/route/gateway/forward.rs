@@ -54,7 +54,9 @@ pub(super) async fn forward(
         on_behalf: on_behalf(parts.headers),
         id: &id,
     };
-    match asked.answer(body).await {
+    // All that can become of a request is a large state, which would otherwise be moved
+    // along with every layer around this one.
+    match Box::pin(asked.answer(body)).await {
         Ok(response) => Ok(response),
         Err(failure) => failure.tell(wanted.client, &id),
     }
@@ -104,7 +106,7 @@ impl Asked<'_> {
                 };
                 match called {
                     Called::Forwarded(forwarded) => reply.give(forwarded).await,
-                    Called::Run(begun) => begun.give(reply).await,
+                    Called::Run(begun) => Box::pin(begun.give(reply)).await,
                 }
             }
             Err(failure) => {
@@ -170,7 +172,8 @@ impl Asked<'_> {
                 route,
                 caller: self.on_behalf.clone(),
             };
-            let begun = run::begin(self.app.engine(), asked, incoming, meter).await?;
+            // Few requests become a run; the others need no room for one.
+            let begun = Box::pin(run::begin(self.app.engine(), asked, incoming, meter)).await?;
             return Ok(Called::Run(Box::new(begun)));
         }
         let forwarded = route.forward(incoming, &self.on_behalf).await?;
