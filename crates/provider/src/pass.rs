@@ -33,6 +33,8 @@ pub struct Passed {
     pub status: StatusCode,
     /// The headers, without those about the connection.
     pub headers: HeaderMap,
+    /// The `usage` of an answer that is no stream and was read to its end, as JSON.
+    pub usage: Option<String>,
     /// The body.
     pub body: ByteStream,
 }
@@ -178,24 +180,28 @@ impl PassCall<'_> {
     async fn begin(&self, answer: HttpAnswer) -> Result<Passed, CallError> {
         let provider = &self.target.provider.name;
         let mut body = Idle::new(answer.body, self.http.client.timeouts().idle);
+        let mut usage = None;
         let body = if is_event_stream(&answer.headers) {
             ByteStream::new(body, provider)
         } else {
             let read = read_ahead(&mut body, AHEAD).await;
             let (start, all) = read.map_err(|error| error.to_call_error(provider))?;
             if all {
-                self.check(&start)?;
+                usage = self.usage_of(&start)?;
                 ByteStream::whole(start, provider)
             } else {
                 ByteStream::begun(start, body, provider)
             }
         };
-        Ok(self.passed(answer.status, headers::to_client(answer.headers), body))
+        let headers = headers::to_client(answer.headers);
+        let passed = self.passed(answer.status, headers, body);
+        Ok(Passed { usage, ..passed })
     }
 
-    fn check(&self, answer: &[u8]) -> Result<(), CallError> {
+    /// The token counts of an answer, which must be JSON.
+    fn usage_of(&self, answer: &[u8]) -> Result<Option<String>, CallError> {
         match RawObject::parse(answer) {
-            Ok(_) => Ok(()),
+            Ok(answer) => Ok(answer.get("usage").map(str::to_owned)),
             Err(error) => Err(CallError::BadAnswer {
                 provider: self.target.provider.name.clone(),
                 reason: error.to_string(),
@@ -210,6 +216,7 @@ impl PassCall<'_> {
             price: self.target.lane.price.clone(),
             status,
             headers,
+            usage: None,
             body,
         }
     }

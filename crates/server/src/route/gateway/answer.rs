@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::passing::Passing;
-use super::scanned::{Scanned, whole_usage};
+use super::scanned::Scanned;
 use super::stored::Kept;
 use super::written::Written;
 use crate::context::RequestId;
@@ -73,12 +73,13 @@ impl Reply {
     }
 
     /// Status, headers and bytes as they came.
-    async fn pass(self, passed: Passed) -> Result<Response, Failure> {
+    async fn pass(mut self, passed: Passed) -> Result<Response, Failure> {
         let Passed {
             provider,
             model,
             status,
             mut headers,
+            usage,
             body,
             ..
         } = passed;
@@ -90,6 +91,11 @@ impl Reply {
             let scanned = Scanned::new(body, client, status, self.asked_bytes, self.meter);
             Body::from_stream(Passing::new(client, scanned, self.id))
         } else {
+            if let Some(usage) = usage.and_then(|usage| serde_json::from_str(&usage).ok())
+                && let Some(usage) = prowess_wire::read_usage(self.client, usage)
+            {
+                self.meter.used(&usage);
+            }
             self.ahead(body, status, provider).await?
         };
         let mut response = Response::new(body);
@@ -126,9 +132,6 @@ impl Reply {
                 }
                 None => {
                     let whole = joined(read);
-                    if let Some(usage) = whole_usage(self.client, &whole) {
-                        self.meter.used(&usage);
-                    }
                     match status.as_u16() {
                         failed @ 400.. => self.meter.failed(failed, "upstream-error"),
                         status => self.meter.ended(status),

@@ -9,7 +9,6 @@ use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt};
 use prowess_wire::Client;
 use prowess_wire::neutral::{ApiError, Usage};
-use prowess_wire::raw::RawObject;
 
 use crate::meter::{Meter, Scanner};
 
@@ -85,9 +84,3 @@ impl Drop for Scanned {
     }
 }
 
-/// The token counts of a whole answer.
-pub(super) fn whole_usage(client: Client, body: &[u8]) -> Option<Usage> {
-    let raw = RawObject::parse(body).ok()?;
-    let usage = serde_json::from_str(raw.get("usage")?).ok()?;
-    prowess_wire::read_usage(client, usage)
-}
