@@ -17,7 +17,7 @@ use crate::ids;
 use crate::naming::{Named, Naming};
 use crate::prepare::prepare;
 use crate::record::Recorder;
-use crate::resolve::{Resolver, has_own};
+use crate::resolve::{Own, Resolver};
 use crate::run::{AHEAD, Run};
 use crate::settings::Settings;
 
@@ -83,7 +83,8 @@ impl Engine {
         let Some(naming) = naming else {
             return Ok(false);
         };
-        if !has_own(route, client) {
+        let own = Own::of(route, client);
+        if own != Own::Passed {
             let code = naming.code && !self.door().is_off();
             return Ok(code || !naming.skills.is_empty() || naming.container.is_some());
         }
@@ -98,7 +99,7 @@ impl Engine {
             tenant,
             aliases: &self.settings().aliases,
             model: route.name(),
-            native: true,
+            own,
             pins: &[],
         };
         for skill in &naming.skills {

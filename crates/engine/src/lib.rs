@@ -4,6 +4,7 @@
 //! ```text
 //! naming    what the request says of skills, containers and code     (errors before
 //! resolve   which of them are ours, which version                     the first byte)
+//! native    Anthropic's own, for clients of other dialects
 //! restore   what an earlier run told, as any model may be told it
 //! disclose  what the system prompt says of the skills
 //! offer     our tools after the client's
@@ -46,6 +47,7 @@ mod hidden;
 mod ids;
 mod litellm;
 mod naming;
+mod native;
 mod offer;
 mod prepare;
 mod record;

@@ -3,8 +3,8 @@
 
 use prowess_sandbox::Sandbox;
 use prowess_toolbox::{Caps, Member, Options, Toolbox, Workspace};
-use prowess_wire::Client;
 use prowess_wire::neutral::Request;
+use prowess_wire::{Client, Dialect};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -16,12 +16,12 @@ use crate::events::RunEvent;
 use crate::naming::Naming;
 use crate::offer::{self, NATIVE_NAMES, Names};
 use crate::record::Log;
-use crate::resolve::{Chosen, Resolved, Resolver, has_own};
+use crate::resolve::{Chosen, Own, Resolved, Resolver};
 use crate::restore::restore;
 use crate::session::Session;
 use crate::tell::Teller;
 use crate::work::Work;
-use crate::{disclose, hidden, uploads};
+use crate::{disclose, hidden, native, uploads};
 
 /// What a run will be made of, once it is known which skills are whose.
 struct Plan {
@@ -42,14 +42,14 @@ pub(crate) async fn prepare(
 ) -> Result<Work, RunError> {
     let naming = Naming::of(asked.client, &asked.request)?;
     naming.room_for(asked.members.len())?;
-    let own = has_own(&asked.route, asked.client);
+    let own = Own::of(&asked.route, asked.client);
     let plan = plan(engine, &asked, &naming, own).await?;
     let RunRequest {
         tenant,
         client,
         mut request,
         route,
-        caller,
+        mut caller,
         members: _,
     } = asked;
     let settings = engine.settings();
@@ -61,17 +61,23 @@ pub(crate) async fn prepare(
         .collect();
     let workspace = workspace(engine, &tenant, &plan).await?;
 
+    request.tools = offer::clients_tools(client, &request, &plan.resolved.native, plan.keeps(own));
+    let dropped = match plan.native && own == Own::Translated {
+        true => native::borrow(&mut request, &mut caller)?,
+        false => Vec::new(),
+    };
     let messages = std::mem::take(&mut request.messages);
     let mut messages = hidden::put_back(engine.store(), &tenant, messages).await?;
     let files = &naming.files;
-    let files = uploads::find(engine.store(), &tenant, files, &mut messages, own).await?;
+    let theirs = own != Own::None;
+    let files = uploads::find(engine.store(), &tenant, files, &mut messages, theirs).await?;
     match (&workspace, files.is_empty()) {
         (Some(workspace), _) => uploads::put(engine.store(), &tenant, workspace, &files).await?,
         (None, true) => {}
         (None, false) => drop(engine.door().sandbox().await?),
     }
 
-    let clients = offer::clients_tools(client, &request, &plan.resolved.native, plan.native);
+    let clients = std::mem::take(&mut request.tools);
     let mut reserved: Vec<String> = clients.iter().map(|tool| tool.name.clone()).collect();
     if plan.native {
         reserved.extend(NATIVE_NAMES.map(str::to_owned));
@@ -102,7 +108,7 @@ pub(crate) async fn prepare(
     };
     offer::tell(&mut request, disclose::text(&members, settings, told));
     request.messages = restored.messages;
-    request.container = container(client, &plan);
+    request.container = container(&request, &plan);
     let ours = offer::tools(&[], &toolbox);
     request.tool_choice = offer::choice(request.tool_choice.take(), &names, &ours);
 
@@ -119,6 +125,8 @@ pub(crate) async fn prepare(
         session: plan.session,
         chosen: plan.resolved.ours,
         upstream_container: None,
+        upstream_files: Vec::new(),
+        dropped,
         called: false,
         tenant,
         route,
@@ -135,23 +143,29 @@ async fn plan(
     engine: &Engine,
     asked: &RunRequest,
     naming: &Naming,
-    own: bool,
+    own: Own,
 ) -> Result<Plan, RunError> {
     let (store, tenant) = (engine.store(), &asked.tenant);
     let written = naming.container.as_deref();
-    let session = Session::find(store, engine.door(), tenant, written, own).await?;
+    let theirs = own != Own::None;
+    let session = Session::find(store, engine.door(), tenant, written, theirs).await?;
     let resolver = Resolver {
         store,
         tenant,
         aliases: &engine.settings().aliases,
         model: asked.route.name(),
-        native: own,
+        own,
         pins: &session.pins,
     };
     let mut resolved = resolver.resolve(&naming.skills).await?;
     resolved.ours.extend(asked.members.iter().map(at_hand));
     let ours = !resolved.ours.is_empty() || session.id.is_some();
-    let native = own && (!resolved.native.is_empty() || session.upstream.is_some() || !ours);
+    let named = !resolved.native.is_empty() || session.upstream.is_some();
+    let native = match own {
+        Own::None => false,
+        Own::Passed => named || !ours,
+        Own::Translated => named,
+    };
     let wanted = match asked.client {
         // Chat has no word for code execution: skills come with it where there is any.
         Client::Chat => ours,
@@ -199,9 +213,17 @@ async fn workspace(
     }))
 }
 
-/// What the upstream is told of containers: its own, with its own skills.
-fn container(client: Client, plan: &Plan) -> Option<Value> {
-    if client != Client::Messages || !plan.native {
+impl Plan {
+    /// Whether the client's own code execution tool goes to the upstream.
+    fn keeps(&self, own: Own) -> bool {
+        self.native && own == Own::Passed
+    }
+}
+
+/// What the upstream is told of containers: its own, with its own skills. Only Anthropic
+/// is told of them beside the tools.
+fn container(request: &Request, plan: &Plan) -> Option<Value> {
+    if request.origin != Dialect::Messages || !plan.native {
         return None;
     }
     upstream_container(plan.session.upstream.as_deref(), &plan.resolved.native)

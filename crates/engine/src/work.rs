@@ -3,11 +3,11 @@
 use prowess_provider::{Caller, Route};
 use prowess_store::TenantId;
 use prowess_toolbox::{ErrorCode, Toolbox};
-use prowess_wire::Client;
 use prowess_wire::neutral::{
-    Block, Map, Message, Request, Role, StopReason, StreamEvent, Tool, Usage,
+    Block, Content, Map, Message, Request, Role, StopReason, StreamEvent, Tool, Usage,
 };
-use serde_json::Value;
+use prowess_wire::{Client, Dropped};
+use serde_json::{Value, json};
 
 use crate::budget::{Budget, Limit};
 use crate::collect::{Collection, Keeper};
@@ -23,7 +23,7 @@ use crate::restore::Call;
 use crate::session::{Session, Used};
 use crate::tell::Teller;
 use crate::turn::{Spoken, listen};
-use crate::{hidden, litellm};
+use crate::{hidden, litellm, native};
 
 const CUT: &str = "Error: not run, because the answer was cut short before it";
 const PAUSED: &str = "Error: not run, because the run has met its limit; ask again to go on";
@@ -48,7 +48,11 @@ pub(crate) struct Work {
     pub(crate) chosen: Vec<Chosen>,
     /// The upstream's own container, as it last told it.
     pub(crate) upstream_container: Option<Value>,
-    /// Whether any tool of ours was called.
+    /// Files that the upstream's own servers made, as it names them.
+    pub(crate) upstream_files: Vec<Value>,
+    /// What of the request was left out before it was written.
+    pub(crate) dropped: Vec<Dropped>,
+    /// Whether any tool was called that only a server's clients see.
     pub(crate) called: bool,
     pub(crate) budget: Budget,
     pub(crate) collection: Collection,
@@ -90,6 +94,9 @@ impl Work {
                 sequence: response.stop_sequence,
                 details: response.stop_details,
             };
+            if ours.is_empty() && theirs.is_empty() && self.goes_on(end.reason.as_ref()) {
+                continue;
+            }
             if ours.is_empty() {
                 self.hand_over(&theirs).await;
                 return Ok(end);
@@ -109,16 +116,27 @@ impl Work {
         }
     }
 
+    /// Whether an upstream that has paused is asked again at once: only clients of its
+    /// own dialect know how to.
+    fn goes_on(&self, reason: Option<&StopReason>) -> bool {
+        self.teller.client != Client::Messages
+            && native::has_paused(reason)
+            && self.budget.met().is_none()
+    }
+
     /// One turn of the model.
     async fn turn(&mut self) -> Result<Spoken, RunError> {
         self.request.tools = offer::tools(&self.clients, &self.toolbox);
         let reply = self.route.call(&self.request, &self.caller).await?;
+        let mut dropped = std::mem::take(&mut self.dropped);
+        dropped.extend(reply.dropped);
+        let provider = reply.provider.clone();
         self.step(Step::Turn(Turn {
             number: self.budget.turns() + 1,
             provider: reply.provider,
             model: reply.model,
             price: reply.price,
-            dropped: reply.dropped,
+            dropped,
         }))
         .await;
         let heard = listen(reply.answer, &self.toolbox, &self.names, &mut self.teller).await;
@@ -128,6 +146,7 @@ impl Work {
         self.log.spent(usage);
         self.follow_container(spoken.response.container.take());
         let said = std::mem::take(&mut spoken.response.content);
+        self.note_native(&said, &provider);
         self.request
             .messages
             .push(Message::new(Role::Assistant, said));
@@ -147,6 +166,15 @@ impl Work {
             self.request.container = upstream_container(Some(id), &skills);
         }
         self.upstream_container = Some(container);
+    }
+
+    /// Notes what the upstream's own servers did: of that, Chat tells nothing but files.
+    fn note_native(&mut self, said: &[Block], provider: &str) {
+        for block in said {
+            self.called |= matches!(block.content, Content::ServerToolUse { .. });
+            self.upstream_files
+                .extend(native::files(&block.content, provider));
+        }
     }
 
     /// A conversation that was paused goes on with the calls it ended in.
@@ -246,8 +274,7 @@ impl Work {
         self.step(Step::LimitMet(limit)).await;
         if self.teller.client == Client::Messages {
             for call in ours.iter().filter(|call| !call.told) {
-                let command =
-                    serde_json::json!({"command": format!("{} {}", call.name, call.input)});
+                let command = json!({"command": format!("{} {}", call.name, call.input)});
                 let input = offer::told_as(call, command);
                 self.teller
                     .call(&call.id, "bash_code_execution", &input)
@@ -321,7 +348,7 @@ impl Work {
     async fn container(&mut self) -> Option<Value> {
         let upstream = self.upstream_container.take();
         let (Some(id), Some(workspace)) = (self.session_id(), self.toolbox.workspace()) else {
-            return upstream;
+            return self.with_files(upstream);
         };
         let field = |key: &str| upstream.as_ref().and_then(|container| container.get(key));
         let native = field("skills").and_then(Value::as_array).cloned();
@@ -334,7 +361,22 @@ impl Work {
             native: native.unwrap_or_default(),
             files: &self.collection.made,
         };
-        Some(Session::container(self.engine.store(), workspace.sandbox(), &self.tenant, used).await)
+        let (store, sandbox) = (self.engine.store(), workspace.sandbox());
+        let container = Session::container(store, sandbox, &self.tenant, used).await;
+        self.with_files(Some(container))
+    }
+
+    /// Names the upstream's files where ours are named, for clients whose dialect has no
+    /// other place for them.
+    fn with_files(&self, container: Option<Value>) -> Option<Value> {
+        let mut container = container?;
+        if self.teller.client != Client::Messages
+            && let Some(map) = container.as_object_mut()
+            && let Value::Array(files) = map.entry("files").or_insert_with(|| json!([]))
+        {
+            files.extend(self.upstream_files.iter().cloned());
+        }
+        Some(container)
     }
 
     fn pins(&self) -> Vec<Pin> {

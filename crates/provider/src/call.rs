@@ -1,7 +1,7 @@
 //! A call in no dialect: a neutral request in, a neutral answer out.
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use prowess_wire::neutral::{Request, Response, StreamEvent, replay};
 use prowess_wire::{Dialect, Dropped, ReadContext, read_error, read_response, write_request};
 
@@ -28,6 +28,14 @@ pub struct Caller {
     /// The headers of their request. Passed on where the dialect stays the same; of a
     /// translated request only `anthropic-beta` and trace headers are.
     pub headers: HeaderMap,
+}
+
+impl Caller {
+    /// Tells Anthropic of features, beside those that the caller names.
+    pub fn wants_betas(&mut self, betas: &'static str) {
+        let betas = HeaderValue::from_static(betas);
+        self.headers.append("anthropic-beta", betas);
+    }
 }
 
 /// An answer and where it came from.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Container, Containers};
 use crate::error::RunError;
 use crate::naming::Naming;
-use crate::resolve::{Pin, Resolver};
+use crate::resolve::{Own, Pin, Resolver};
 use crate::uploads;
 
 /// Letters of a name.
@@ -68,7 +68,7 @@ impl Containers {
             tenant: &self.tenant,
             aliases: &self.engine.settings().aliases,
             model: "",
-            native: false,
+            own: Own::None,
             pins: &[],
         };
         let chosen = resolver.resolve(&new.naming.skills).await?.ours;
