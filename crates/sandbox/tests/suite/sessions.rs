@@ -243,7 +243,7 @@ async fn a_skill_is_written_once_and_shared() {
         digest: "d1".into(),
         files: vec![SkillFile {
             path: "a/b.txt".into(),
-            bytes: text.into(),
+            bytes: text.to_owned().into(),
             executable: false,
         }],
     };
@@ -301,7 +301,7 @@ async fn a_session_shows_skills_that_were_added_later() {
         digest: digest.into(),
         files: vec![SkillFile {
             path: "SKILL.md".into(),
-            bytes: text.into(),
+            bytes: text.to_owned().into(),
             executable: false,
         }],
     };
