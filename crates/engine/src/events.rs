@@ -2,7 +2,7 @@
 
 use prowess_provider::config::Price;
 use prowess_wire::Dropped;
-use prowess_wire::neutral::{Map, StreamEvent};
+use prowess_wire::neutral::StreamEvent;
 use serde_json::Value;
 
 use crate::budget::Limit;
@@ -15,8 +15,6 @@ pub enum RunEvent {
     Answer(StreamEvent),
     /// What happens behind it, for those who watch.
     Step(Step),
-    /// Fields for the top of an answer that is given whole.
-    Extra(Map),
     /// The run has failed; last.
     Failed(RunError),
 }

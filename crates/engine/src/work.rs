@@ -327,17 +327,20 @@ impl Work {
         };
         self.log.ended(status, None);
         self.log.session(self.session_id());
-        if self.engine.settings().litellm {
-            let made = &self.collection.made;
-            let extra = litellm::generated_files(self.toolbox.workspace(), made).await;
-            self.teller.send(RunEvent::Extra(extra)).await;
-        }
+        let rest = match self.engine.settings().litellm {
+            true => {
+                let made = &self.collection.made;
+                litellm::generated_files(self.toolbox.workspace(), made).await
+            }
+            false => Map::new(),
+        };
         let delta = StreamEvent::MessageDelta {
             stop_reason: end.reason,
             stop_sequence: end.sequence,
             stop_details: end.details,
             container,
             usage: self.log.usage().clone(),
+            rest,
         };
         self.teller.tell(delta).await;
         self.teller.tell(StreamEvent::MessageStop).await;

@@ -105,28 +105,33 @@ fn told(event: RunEvent) -> Option<StreamEvent> {
     match event {
         RunEvent::Answer(event) => Some(event),
         RunEvent::Failed(error) => Some(StreamEvent::Error(error.to_api_error())),
-        RunEvent::Step(_) | RunEvent::Extra(_) => None,
+        RunEvent::Step(_) => None,
     }
 }
 
 /// The whole answer of a run.
 async fn collect(client: Client, mut run: Run) -> Result<Whole, RunError> {
     let mut collector = Collector::new(client.into());
-    let mut extra = Default::default();
     let broken = |error| RunError::Broken(Box::new(error));
     while let Some(event) = run.next().await {
         match event {
-            RunEvent::Answer(event) => collector.push(event).map_err(broken)?,
+            RunEvent::Answer(event) => {
+                let event = of_client(client, event);
+                collector.push(event).map_err(broken)?;
+            }
             RunEvent::Failed(error) => return Err(error),
-            RunEvent::Extra(fields) => extra = fields,
             RunEvent::Step(_) => {}
         }
     }
-    let mut whole = collector.finish().map_err(broken)?;
-    if client != Client::Messages {
-        // Unknown fields of a message are Anthropic's.
-        whole.rest.clear();
+    collector.finish().map_err(broken)
+}
+
+/// Unknown fields of a message are Anthropic's, and mean nothing to others.
+fn of_client(client: Client, mut event: StreamEvent) -> StreamEvent {
+    if let StreamEvent::MessageStart { rest, .. } = &mut event
+        && client != Client::Messages
+    {
+        rest.clear();
     }
-    whole.rest.extend(extra);
-    Ok(whole)
+    event
 }
