@@ -49,6 +49,7 @@ mod litellm;
 mod naming;
 mod native;
 mod offer;
+mod plan;
 mod prepare;
 mod record;
 mod resolve;

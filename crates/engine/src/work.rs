@@ -16,7 +16,7 @@ use crate::engine::Engine;
 use crate::error::RunError;
 use crate::events::{RunEvent, Step, Turn};
 use crate::offer::{self, Names};
-use crate::prepare::{native_skills, upstream_container};
+use crate::plan::{native_skills, upstream_container};
 use crate::record::Log;
 use crate::resolve::{Chosen, Pin};
 use crate::restore::Call;

@@ -285,7 +285,7 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
 }
 
 /// The headers of a request in a dialect that is not the caller's own.
-fn own_headers(request: &Request, dialect: Dialect, caller: &Caller) -> HeaderMap {
+pub(crate) fn own_headers(request: &Request, dialect: Dialect, caller: &Caller) -> HeaderMap {
     let mut own = headers::own(request.stream);
     let betas = dialect == Dialect::Messages && request.origin == Dialect::Messages;
     let names = ["traceparent", "tracestate", "anthropic-beta"];

@@ -32,6 +32,8 @@ struct Inner {
     policy: Policy,
     /// Whether the session was there before, and stays as it is.
     settled: bool,
+    /// Whether nothing may be run.
+    shut: bool,
     wanted: Mutex<Vec<Arc<Skill>>>,
     /// Read while something runs, written while the session is made or replaced.
     open: RwLock<Option<Open>>,
@@ -77,6 +79,7 @@ impl Workspace {
             owner: owner.to_owned(),
             policy,
             settled: open.is_some(),
+            shut: false,
             wanted: Mutex::new(wanted),
             session: Mutex::new(open.as_ref().map(|open| open.session.clone())),
             open: RwLock::new(open),
@@ -85,6 +88,17 @@ impl Workspace {
         Self {
             inner: Arc::new(inner),
         }
+    }
+
+    /// The same, but nothing is ever run or written in it: for those who only want to
+    /// know which tools there would be.
+    #[must_use]
+    pub fn shut(sandbox: Sandbox, owner: &str) -> Self {
+        let mut shut = Self::new(sandbox, owner, Vec::new(), Policy::default(), None);
+        if let Some(inner) = Arc::get_mut(&mut shut.inner) {
+            inner.shut = true;
+        }
+        shut
     }
 
     /// The session's id, once there is one.
@@ -190,6 +204,9 @@ impl Workspace {
 
     /// The session with all that is wanted, held open while the guard lives.
     async fn ready(&self) -> Result<(String, RwLockReadGuard<'_, Option<Open>>), ToolboxError> {
+        if self.inner.shut {
+            return Err(ToolboxError::NoWorkspace);
+        }
         loop {
             let held = self.inner.open.read().await;
             let wanted = lock(&self.inner.wanted).clone();

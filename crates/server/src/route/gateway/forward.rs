@@ -170,6 +170,10 @@ impl Asked<'_> {
                 route,
                 caller: self.on_behalf.clone(),
             };
+            if incoming.task == Task::CountTokens {
+                let counted = run::count(self.app.engine(), asked, incoming).await?;
+                return Ok(Called::Forwarded(Forwarded::Counted(counted)));
+            }
             let begun = run::begin(self.app.engine(), asked, incoming, meter).await?;
             return Ok(Called::Run(Box::new(begun)));
         }
