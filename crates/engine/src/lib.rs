@@ -6,6 +6,7 @@
 //! resolve   which of them are ours, which version                     the first byte)
 //! native    Anthropic's own, for clients of other dialects
 //! restore   what an earlier run told, as any model may be told it
+//! seen      the same to the byte, where the client was told less
 //! disclose  what the system prompt says of the skills
 //! offer     our tools after the client's
 //! ┌ turn      the model speaks; the client hears it as it comes
@@ -56,6 +57,7 @@ mod resolve;
 mod restore;
 mod result_text;
 mod run;
+mod seen;
 mod session;
 mod settings;
 mod tell;

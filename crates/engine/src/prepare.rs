@@ -21,7 +21,7 @@ use crate::resolve::Own;
 use crate::restore::{Call, restore};
 use crate::tell::Teller;
 use crate::work::Work;
-use crate::{disclose, hidden, native, uploads};
+use crate::{disclose, hidden, native, seen, uploads};
 
 /// A request as its model gets it, and what is needed to see it through.
 struct Ready {
@@ -68,6 +68,7 @@ pub(crate) async fn prepare(
         upstream_container: None,
         upstream_files: Vec::new(),
         dropped: ready.dropped,
+        unsaid: Vec::new(),
         called: false,
         tenant: ready.tenant,
         route: ready.route,
@@ -129,7 +130,8 @@ async fn ready(engine: &Engine, asked: RunRequest, purpose: Purpose) -> Result<R
     let options = options(engine, &plan, &clients, workspace.is_some());
     let toolbox = Toolbox::new(members.clone(), workspace, options)?;
     let names = Names::of(&toolbox);
-    let restored = restore(messages, &members, &names);
+    let seen = seen::find(engine.store(), &tenant, client, &messages).await?;
+    let restored = restore(messages, &members, &names, &seen);
     let settings = engine.settings();
     if disclose::is_full(&members, settings) {
         toolbox.resume(&offer::member_names(&members)).await;

@@ -20,6 +20,7 @@ use crate::plan::{native_skills, upstream_container};
 use crate::record::Log;
 use crate::resolve::{Chosen, Pin};
 use crate::restore::Call;
+use crate::seen::{self, Told};
 use crate::session::{Session, Used};
 use crate::tell::Teller;
 use crate::turn::{Spoken, listen};
@@ -50,6 +51,8 @@ pub(crate) struct Work {
     pub(crate) upstream_container: Option<Value>,
     /// Files that the upstream's own servers made, as it names them.
     pub(crate) upstream_files: Vec<Value>,
+    /// What the client is not told of calls and results, by call.
+    pub(crate) unsaid: Vec<(String, String)>,
     /// What of the request was left out before it was written.
     pub(crate) dropped: Vec<Dropped>,
     /// Whether any tool was called that only a server's clients see.
@@ -260,12 +263,24 @@ impl Work {
             self.step(Step::FileMade(made)).await;
         }
         let content = dispatch::native_content(&outcome.native, &collected.ids);
-        let tool = self
-            .names
-            .told(&call)
-            .map_or(outcome.native.tool(), |(tool, _)| tool);
+        let result = dispatch::result_block(&call.id, &outcome, &collected.problems);
+        let (tool, input) = self.names.told(&call).unwrap_or_else(|| {
+            let native = outcome.native.input();
+            (outcome.native.tool(), offer::told_as(&call, native))
+        });
+        let told = Told {
+            client: self.teller.client,
+            call: &call,
+            tool,
+            input: &input,
+            content: &content,
+            result: &result,
+        };
+        let members = self.chosen.iter().map(|chosen| chosen.member.clone());
+        let members: Vec<_> = members.collect();
+        self.unsaid.extend(told.unsaid(&members, &self.names));
         self.teller.result(&call.id, tool, content).await;
-        dispatch::result_block(&call.id, &outcome, &collected.problems)
+        result
     }
 
     /// Ends before the model does. Messages clients may send the open calls on; others
@@ -318,7 +333,18 @@ impl Work {
         }
     }
 
+    /// Keeps what the client is not told, until it goes on with the conversation. If
+    /// that fails the model will read what the client was told instead.
+    async fn keep_unsaid(&mut self) {
+        let (store, time) = (self.engine.store(), self.engine.settings().keep_turns);
+        let unsaid = std::mem::take(&mut self.unsaid);
+        if let Err(error) = seen::keep(store, &self.tenant, &unsaid, time).await {
+            tracing::warn!(%error, run = self.log.id, "results of a run cannot be kept");
+        }
+    }
+
     async fn end(&mut self, end: End) {
+        self.keep_unsaid().await;
         let container = self.container().await;
         let status = match &end.reason {
             Some(StopReason::PauseTurn) => "paused",
