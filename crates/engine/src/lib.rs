@@ -49,6 +49,7 @@ mod ids;
 mod litellm;
 mod naming;
 mod native;
+mod network;
 mod offer;
 mod plan;
 mod prepare;

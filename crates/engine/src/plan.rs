@@ -1,8 +1,8 @@
 //! What a run is made of: which skills are whose, whether code is run and where.
 
-use prowess_sandbox::Sandbox;
+use prowess_sandbox::{Policy, Sandbox};
 use prowess_store::TenantId;
-use prowess_toolbox::{Member, Workspace};
+use prowess_toolbox::{Member, NamedSecret, Workspace};
 use prowess_wire::neutral::Request;
 use prowess_wire::{Client, Dialect};
 use serde_json::{Value, json};
@@ -23,6 +23,9 @@ pub(crate) struct Plan {
     pub(crate) sandbox: Option<Sandbox>,
     /// Whether our tools run code.
     pub(crate) code: bool,
+    /// What a new session may have, and the secrets for it.
+    pub(crate) policy: Policy,
+    pub(crate) secrets: Vec<NamedSecret>,
     /// Whether the upstream keeps its own code execution and container.
     pub(crate) native: bool,
 }
@@ -74,8 +77,17 @@ pub(crate) async fn plan(
         Err(error) if wanted && asked.client != Client::Chat => return Err(error),
         Err(_) => None,
     };
+    let code = wanted && sandbox.is_some();
+    let mut policy = engine.settings().policy.clone();
+    let mut secrets = Vec::new();
+    if let (true, Some(reach)) = (code, &naming.reach) {
+        policy.network = reach.granted(&engine.settings().domains)?;
+        secrets.clone_from(&reach.secrets);
+    }
     Ok(Plan {
-        code: wanted && sandbox.is_some(),
+        code,
+        policy,
+        secrets,
         session,
         resolved,
         sandbox,
@@ -91,7 +103,6 @@ fn at_hand(member: &Member) -> Chosen {
 /// Where the run's code runs: in the session it goes on with, or in one that is made
 /// when something is first run.
 pub(crate) async fn workspace(
-    engine: &Engine,
     tenant: &TenantId,
     plan: &Plan,
     purpose: Purpose,
@@ -109,8 +120,8 @@ pub(crate) async fn workspace(
         Some(id) => Workspace::existing(sandbox, owner, id),
         None => {
             let skills = chosen.iter().map(|c| c.member.skill.clone()).collect();
-            let policy = engine.settings().policy.clone();
-            Workspace::fresh(sandbox, owner, skills, policy)
+            Workspace::fresh(sandbox, owner, skills, plan.policy.clone())
+                .with_secrets(plan.secrets.clone())
         }
     }))
 }

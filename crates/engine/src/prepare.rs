@@ -121,7 +121,7 @@ async fn ready(engine: &Engine, asked: RunRequest, purpose: Purpose) -> Result<R
     let messages = std::mem::take(&mut request.messages);
     let mut messages = hidden::put_back(engine.store(), &tenant, messages).await?;
     let files = find_files(engine, &tenant, &naming, &mut messages, own).await?;
-    let workspace = plan::workspace(engine, &tenant, &plan, purpose).await?;
+    let workspace = plan::workspace(&tenant, &plan, purpose).await?;
     if let (Some(workspace), Purpose::Run) = (&workspace, purpose) {
         uploads::put(engine.store(), &tenant, workspace, &files).await?;
     }
