@@ -22,6 +22,10 @@ pub struct Run {
 
 /// What a run tells while it goes on.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an event is looked at and dropped, never gathered"
+)]
 pub enum Event {
     /// More of the answer's text.
     Text(String),
