@@ -256,3 +256,33 @@ fn a_model_of_another_vendors_has_none_of_them() {
         );
     });
 }
+
+#[test]
+fn an_alias_stands_in_for_one_of_them_where_the_model_has_none() {
+    run(async {
+        let place = Place::open(1, "").await;
+        let stored = place.store(&SkillFixture::new("slides")).await;
+        let aliases = format!("[skills]\naliases = {{ pptx = '{stored}' }}\n");
+        let other = place.sibling_with(&aliases);
+        let ask = async |vendor: Vendor| {
+            let asked = names(Client::Chat, &vendor.model(0), false, &[]);
+            let url = format!("{}{}", other.url(), path(Client::Chat));
+            let request = place.http.post(url).bearer_auth(server::MASTER);
+            let told = request.body(asked.to_string()).send().await.unwrap();
+            assert_eq!(told.status(), 200);
+            let sent = place.lanes[0].requests().await;
+            place.lanes[0].forget();
+            sent[0].text().to_owned()
+        };
+        place.lanes[0].answer(Vendor::Chat.says(false, "Done."));
+        let sent = ask(Vendor::Chat).await;
+        assert!(sent.contains("- slides: "), "{sent}");
+        place.lanes[0].answer(Vendor::Anthropic.says(false, "Done."));
+        let sent = ask(Vendor::Anthropic).await;
+        assert!(
+            !sent.contains("- slides: "),
+            "Anthropic has its own: {sent}"
+        );
+        assert!(sent.contains("\"skill_id\":\"pptx\""), "{sent}");
+    });
+}

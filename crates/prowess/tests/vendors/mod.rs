@@ -80,8 +80,15 @@ impl Place {
 
     /// Another process over the same data.
     pub(crate) fn sibling(&self) -> Server {
+        self.sibling_with("")
+    }
+
+    /// Another process over the same data, with this configuration beside.
+    pub(crate) fn sibling_with(&self, more: &str) -> Server {
         let data = self.server.folder().join("data");
-        let config = self.config.path().join("prowess.toml");
+        let ours = std::fs::read_to_string(self.config.path().join("prowess.toml"));
+        let config = self.config.path().join("sibling.toml");
+        std::fs::write(&config, format!("{more}\n{}", ours.unwrap())).unwrap();
         Server::start(&[
             ("PROWESS_CONFIG", config.to_str().unwrap()),
             ("PROWESS_DATA_DIR", data.to_str().unwrap()),
