@@ -35,7 +35,12 @@ def check(response):
         if note.type == "container_file_citation"
     ]
     assert [note.filename for note in cited] == ["report.txt"], response.output
-    assert client.files.content(cited[0].file_id).read() == b"all is well"
+    made = cited[0]
+    assert client.files.content(made.file_id).read() == b"all is well"
+    inside = client.containers.files
+    assert inside.content.retrieve(made.file_id, container_id=made.container_id).read() == b"all is well"
+    listed = [(file.id, file.path, file.bytes) for file in inside.list(made.container_id)]
+    assert listed == [(made.file_id, "/mnt/data/report.txt", 11)], listed
 
 
 check(client.responses.create(**request))

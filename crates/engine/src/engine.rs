@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prowess_provider::{Caller, Route};
+use prowess_provider::{Caller, Counted, Route};
 use prowess_store::{Store, TenantId};
 use prowess_toolbox::Member;
 use prowess_wire::Client;
@@ -15,9 +15,9 @@ use crate::door::Door;
 use crate::error::RunError;
 use crate::ids;
 use crate::naming::{Named, Naming};
-use crate::prepare::prepare;
+use crate::prepare::{count, prepare};
 use crate::record::Recorder;
-use crate::resolve::{Resolver, has_own};
+use crate::resolve::{Own, Resolver};
 use crate::run::{AHEAD, Run};
 use crate::settings::Settings;
 
@@ -83,7 +83,8 @@ impl Engine {
         let Some(naming) = naming else {
             return Ok(false);
         };
-        if !has_own(route, client) {
+        let own = Own::of(route, client);
+        if own != Own::Passed {
             let code = naming.code && !self.door().is_off();
             return Ok(code || !naming.skills.is_empty() || naming.container.is_some());
         }
@@ -98,7 +99,7 @@ impl Engine {
             tenant,
             aliases: &self.settings().aliases,
             model: route.name(),
-            native: true,
+            own,
             pins: &[],
         };
         for skill in &naming.skills {
@@ -122,6 +123,16 @@ impl Engine {
         let id = work.log.id.clone();
         tracing::debug!(run = id, tools = work.toolbox.tools().len(), "a run begins");
         Ok(Run::new(id, work.run(), events))
+    }
+
+    /// Counts the tokens of what a run's model would first be sent, by the provider's own
+    /// counter where it has one. Nothing is run and nothing kept. Tools that only running
+    /// a skill's code would tell of are not counted.
+    ///
+    /// # Errors
+    /// When the request cannot be run, or the provider fails.
+    pub async fn count(&self, asked: RunRequest) -> Result<Counted, RunError> {
+        count(self, asked).await
     }
 
     /// The containers of a tenant: sessions of the sandbox, as clients know them.

@@ -70,14 +70,16 @@ pub enum RunError {
         /// Its id.
         id: String,
     },
-    /// Code may not reach the network here.
+    /// Code may not reach this domain here.
     #[error(
-        "{field}: code that runs here reaches no network; leave it out, or set \
-         {{\"type\": \"disabled\"}}"
+        "{field}: code that runs here may not reach `{domain}`; leave it out, or have the \
+         operator name it in `[sandbox] domains`"
     )]
     Network {
         /// The field that asks for it.
         field: String,
+        /// The domain that it asks for.
+        domain: String,
     },
     /// Code is to be run, and there is nowhere to.
     #[error(
@@ -132,7 +134,6 @@ impl RunError {
             RunError::Naming { .. }
             | RunError::TooManySkills { .. }
             | RunError::Inline { .. }
-            | RunError::Network { .. }
             | RunError::Toolbox(ToolboxError::SameName { .. }) => (ErrorKind::InvalidRequest, 400),
             RunError::UnknownVersion {
                 error: StoreError::Selector { .. },
@@ -142,6 +143,7 @@ impl RunError {
             | RunError::UnknownVersion { .. }
             | RunError::NoContainer { .. }
             | RunError::NoFile { .. } => (ErrorKind::NotFound, 404),
+            RunError::Network { .. } => (ErrorKind::Permission, 403),
             RunError::NoSandbox { .. } => (ErrorKind::Api, 503),
             RunError::Toolbox(_) => (ErrorKind::Overloaded, 503),
             RunError::Store(error) if error.is_transient() => (ErrorKind::Api, 503),
@@ -174,7 +176,7 @@ impl RunError {
 
     fn field(&self) -> Option<&str> {
         match self {
-            RunError::Naming { field, .. } | RunError::Network { field } => Some(field),
+            RunError::Naming { field, .. } | RunError::Network { field, .. } => Some(field),
             _ => None,
         }
     }

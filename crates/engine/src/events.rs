@@ -3,20 +3,22 @@
 use prowess_provider::config::Price;
 use prowess_wire::Dropped;
 use prowess_wire::neutral::{Map, StreamEvent};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::budget::Limit;
 use crate::error::RunError;
 
 /// One thing a run tells.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most of what a run tells are pieces of its answer"
+)]
 pub enum RunEvent {
     /// A piece of the one answer: one start, dense indexes, one end.
     Answer(StreamEvent),
     /// What happens behind it, for those who watch.
     Step(Step),
-    /// Fields for the top of an answer that is given whole.
-    Extra(Map),
     /// The run has failed; last.
     Failed(RunError),
 }
@@ -57,6 +59,51 @@ pub enum Step {
     FileMade(Made),
     /// A limit ends the run.
     LimitMet(Limit),
+}
+
+impl Step {
+    /// What it is, in a word.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Step::Turn(_) => "turn",
+            Step::ToolStarted { .. } => "tool_started",
+            Step::ToolEnded { .. } => "tool_ended",
+            Step::SkillLoaded { .. } => "skill_loaded",
+            Step::FileMade(_) => "file_made",
+            Step::LimitMet(_) => "limit_met",
+        }
+    }
+
+    /// All there is to tell of it, for records and for programs.
+    #[must_use]
+    pub fn fields(&self) -> Map {
+        let told = match self {
+            Step::Turn(turn) => {
+                let dropped = turn.dropped.iter().map(|dropped| dropped.field.as_str());
+                json!({"number": turn.number, "provider": turn.provider, "model": turn.model,
+                    "dropped": dropped.collect::<Vec<_>>()})
+            }
+            Step::ToolStarted { id, name, input } => {
+                json!({"id": id, "name": name, "input": input})
+            }
+            Step::ToolEnded {
+                id,
+                name,
+                is_error,
+                shown,
+                millis,
+            } => json!({"id": id, "name": name, "is_error": is_error, "shown": shown,
+                "millis": millis}),
+            Step::SkillLoaded { name } => json!({"name": name}),
+            Step::FileMade(made) => json!({"file": made}),
+            Step::LimitMet(limit) => json!({"limit": limit.as_str()}),
+        };
+        match told {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        }
+    }
 }
 
 /// A turn of the model's that has begun.

@@ -18,9 +18,10 @@ pub(crate) async fn keep(
     turns: &[Message],
     time: Duration,
 ) -> Result<(), RunError> {
-    let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
     let text = write_kept(turns).to_string();
-    Ok(store.keep_turns(tenant, &calls, &text, time).await?)
+    let rows = calls.iter().map(|call| (call.as_str(), text.as_str()));
+    let rows: Vec<_> = rows.collect();
+    Ok(store.keep_turns(tenant, &rows, time).await?)
 }
 
 /// Puts back what was kept. Turns whose time is over stay as the client tells them.

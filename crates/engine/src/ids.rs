@@ -58,6 +58,11 @@ pub(crate) fn skill(written: &str) -> &str {
         .unwrap_or(written)
 }
 
+/// What stands for a secret where code runs.
+pub(crate) fn stand_in() -> String {
+    format!("secret_pw{}", letters())
+}
+
 fn letters() -> String {
     std::iter::repeat_with(fastrand::alphanumeric)
         .take(22)

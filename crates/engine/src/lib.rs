@@ -4,7 +4,9 @@
 //! ```text
 //! naming    what the request says of skills, containers and code     (errors before
 //! resolve   which of them are ours, which version                     the first byte)
+//! native    Anthropic's own, for clients of other dialects
 //! restore   what an earlier run told, as any model may be told it
+//! seen      the same to the byte, where the client was told less
 //! disclose  what the system prompt says of the skills
 //! offer     our tools after the client's
 //! ┌ turn      the model speaks; the client hears it as it comes
@@ -46,13 +48,17 @@ mod hidden;
 mod ids;
 mod litellm;
 mod naming;
+mod native;
+mod network;
 mod offer;
+mod plan;
 mod prepare;
 mod record;
 mod resolve;
 mod restore;
 mod result_text;
 mod run;
+mod seen;
 mod session;
 mod settings;
 mod tell;

@@ -9,6 +9,7 @@ use prowess_wire::raw::RawObject;
 use serde_json::Value;
 
 use crate::error::RunError;
+use crate::network::Reach;
 
 /// More are refused before any is looked up.
 const MOST: usize = 20;
@@ -22,6 +23,8 @@ pub(crate) struct Naming {
     pub(crate) skills: Vec<Named>,
     /// Files to be put into the container.
     pub(crate) files: Vec<String>,
+    /// What its code is to reach of the network, if it says anything about that.
+    pub(crate) reach: Option<Reach>,
     /// Whether it offers the model code execution by the server.
     pub(crate) code: bool,
 }
@@ -158,11 +161,7 @@ impl Naming {
     /// What a new container is to have, in an environment or by itself.
     pub(crate) fn read_setting(&mut self, setting: &Map, path: &str) -> Result<(), RunError> {
         let policy = setting.get("network_policy");
-        let policy = policy.and_then(|policy| policy.get("type")?.as_str());
-        if policy.is_some_and(|kind| kind != "disabled") {
-            let field = format!("{path}network_policy");
-            return Err(RunError::Network { field });
-        }
+        self.reach = Reach::read(policy, &format!("{path}network_policy"))?;
         self.read_files(setting, &format!("{path}file_ids"))?;
         self.read_skills(setting, &format!("{path}skills"))?;
         self.room_for(0)
@@ -335,9 +334,12 @@ mod tests {
     }
 
     #[test]
-    fn a_way_out_of_the_sandbox_is_refused() {
+    fn a_way_out_of_the_sandbox_is_read_where_it_stands() {
         let body = r#"{"model":"m","input":"x","tools":[{"type":"shell","environment":
             {"type":"container_auto","network_policy":{"type":"allowlist","allowed_domains":["a"]}}}]}"#;
-        insta::assert_snapshot!(peek(Client::Responses, body).unwrap_err(), @r#"tools[0].environment.network_policy: code that runs here reaches no network; leave it out, or set {"type": "disabled"}"#);
+        insta::assert_snapshot!(peek(Client::Responses, body).unwrap_err(), @r#"tools[0].environment.network_policy.allowed_domains[0]: "a" is no domain: write example.com, or *.example.com for all beneath it"#);
+        let body = body.replace(r#"["a"]"#, r#"["a.org"]"#);
+        let named = peek(Client::Responses, &body).unwrap().unwrap();
+        assert!(named.reach.is_some() && named.code);
     }
 }

@@ -7,6 +7,7 @@ use prowess_wire::neutral::{Block, Request, Tool, ToolChoice};
 use serde_json::{Value, json};
 
 use crate::naming::is_ours;
+use crate::native::is_shell;
 use crate::restore::Call;
 
 /// Names that the upstream's own code execution goes by, where it has one.
@@ -124,11 +125,12 @@ pub(crate) fn choice(
     names: &Names,
     ours: &[Tool],
 ) -> Option<ToolChoice> {
+    let code = ours.iter().any(|tool| tool.name == names.bash);
     Some(match choice? {
-        ToolChoice::Tool(name) if name == "code_execution" => ToolChoice::Tool(names.bash.clone()),
-        ToolChoice::Other(map) if map.get("type").and_then(Value::as_str) == Some("shell") => {
+        ToolChoice::Tool(name) if name == "code_execution" && code => {
             ToolChoice::Tool(names.bash.clone())
         }
+        other if is_shell(&other) => ToolChoice::Tool(names.bash.clone()),
         // Whoever names skills wants them used, whichever of its own tools it allows.
         ToolChoice::Allowed { names, required } => ToolChoice::Allowed {
             names: names

@@ -1,11 +1,11 @@
 //! Everything that happens before a model is called: errors found here reach the client
 //! with their status, before the first byte.
 
-use prowess_sandbox::Sandbox;
-use prowess_toolbox::{Caps, Member, Options, Toolbox, Workspace};
-use prowess_wire::Client;
-use prowess_wire::neutral::Request;
-use serde_json::{Value, json};
+use prowess_provider::{Caller, Counted, Route};
+use prowess_store::{FileRecord, TenantId};
+use prowess_toolbox::{Caps, Member, Options, Toolbox};
+use prowess_wire::neutral::{Message, Request, Tool};
+use prowess_wire::{Client, Dropped};
 use tokio::sync::mpsc;
 
 use crate::budget::Budget;
@@ -15,23 +15,29 @@ use crate::error::RunError;
 use crate::events::RunEvent;
 use crate::naming::Naming;
 use crate::offer::{self, NATIVE_NAMES, Names};
+use crate::plan::{self, Plan, Purpose, plan};
 use crate::record::Log;
-use crate::resolve::{Chosen, Resolved, Resolver, has_own};
-use crate::restore::restore;
-use crate::session::Session;
+use crate::resolve::Own;
+use crate::restore::{Call, restore};
 use crate::tell::Teller;
 use crate::work::Work;
-use crate::{disclose, hidden, uploads};
+use crate::{disclose, hidden, native, seen, uploads};
 
-/// What a run will be made of, once it is known which skills are whose.
-struct Plan {
-    session: Session,
-    resolved: Resolved,
-    sandbox: Option<Sandbox>,
-    /// Whether our tools run code.
-    code: bool,
-    /// Whether the upstream keeps its own code execution and container.
-    native: bool,
+/// A request as its model gets it, and what is needed to see it through.
+struct Ready {
+    tenant: TenantId,
+    client: Client,
+    route: Route,
+    caller: Caller,
+    plan: Plan,
+    request: Request,
+    /// The client's tools.
+    clients: Vec<Tool>,
+    toolbox: Toolbox,
+    names: Names,
+    /// Calls that a paused run left open.
+    open: Vec<Call>,
+    dropped: Vec<Dropped>,
 }
 
 /// Prepares a run.
@@ -40,56 +46,93 @@ pub(crate) async fn prepare(
     asked: RunRequest,
     out: mpsc::Sender<RunEvent>,
 ) -> Result<Work, RunError> {
+    let ready = ready(engine, asked, Purpose::Run).await?;
+    let (settings, model) = (engine.settings(), ready.route.name());
+    let mut log = Log::new(
+        engine.recorder(),
+        settings.record,
+        &ready.tenant,
+        model,
+        ready.client,
+    )?;
+    log.skills(&ready.plan.resolved.ours);
+    Ok(Work {
+        budget: Budget::new(settings.limits.clone()),
+        teller: Teller::new(ready.client, out),
+        began_at: ready.request.messages.len(),
+        open: ready.open,
+        engine: engine.clone(),
+        collection: Collection::default(),
+        session: ready.plan.session,
+        chosen: ready.plan.resolved.ours,
+        upstream_container: None,
+        upstream_files: Vec::new(),
+        dropped: ready.dropped,
+        unsaid: Vec::new(),
+        called: false,
+        tenant: ready.tenant,
+        route: ready.route,
+        caller: ready.caller,
+        request: ready.request,
+        clients: ready.clients,
+        toolbox: ready.toolbox,
+        names: ready.names,
+        log,
+    })
+}
+
+/// Counts the tokens of what the first turn of a run would be sent.
+pub(crate) async fn count(engine: &Engine, asked: RunRequest) -> Result<Counted, RunError> {
+    let Ready {
+        route,
+        caller,
+        mut request,
+        clients,
+        toolbox,
+        ..
+    } = ready(engine, asked, Purpose::Count).await?;
+    request.tools = offer::tools(&clients, &toolbox);
+    // Counters know no containers.
+    request.container = None;
+    Ok(route.count(&request, &caller).await?)
+}
+
+async fn ready(engine: &Engine, asked: RunRequest, purpose: Purpose) -> Result<Ready, RunError> {
     let naming = Naming::of(asked.client, &asked.request)?;
     naming.room_for(asked.members.len())?;
-    let own = has_own(&asked.route, asked.client);
+    let own = Own::of(&asked.route, asked.client);
     let plan = plan(engine, &asked, &naming, own).await?;
     let RunRequest {
         tenant,
         client,
         mut request,
         route,
-        caller,
+        mut caller,
         members: _,
     } = asked;
-    let settings = engine.settings();
-    let members: Vec<Member> = plan
-        .resolved
-        .ours
-        .iter()
-        .map(|c| c.member.clone())
-        .collect();
-    let workspace = workspace(engine, &tenant, &plan).await?;
+    let chosen = plan.resolved.ours.iter();
+    let members: Vec<Member> = chosen.map(|chosen| chosen.member.clone()).collect();
 
+    request.tools = offer::clients_tools(client, &request, &plan.resolved.native, plan.keeps(own));
+    let dropped = match plan.native && own == Own::Translated {
+        true => native::borrow(&mut request, &mut caller)?,
+        false => Vec::new(),
+    };
     let messages = std::mem::take(&mut request.messages);
     let mut messages = hidden::put_back(engine.store(), &tenant, messages).await?;
-    let files = &naming.files;
-    let files = uploads::find(engine.store(), &tenant, files, &mut messages, own).await?;
-    match (&workspace, files.is_empty()) {
-        (Some(workspace), _) => uploads::put(engine.store(), &tenant, workspace, &files).await?,
-        (None, true) => {}
-        (None, false) => drop(engine.door().sandbox().await?),
+    let files = find_files(engine, &tenant, &naming, &mut messages, own).await?;
+    let workspace = plan::workspace(&tenant, &plan, purpose).await?;
+    if let (Some(workspace), Purpose::Run) = (&workspace, purpose) {
+        uploads::put(engine.store(), &tenant, workspace, &files).await?;
     }
 
-    let clients = offer::clients_tools(client, &request, &plan.resolved.native, plan.native);
-    let mut reserved: Vec<String> = clients.iter().map(|tool| tool.name.clone()).collect();
-    if plan.native {
-        reserved.extend(NATIVE_NAMES.map(str::to_owned));
-    }
-    let options = Options {
-        code: plan.code,
-        litellm: settings.litellm && workspace.is_some() && !members.is_empty(),
-        catalogue: false,
-        caps: Caps {
-            catalogue: settings.catalogue_tokens * 4,
-            ..Caps::default()
-        },
-        reserved,
-        ..Options::default()
-    };
+    let clients = std::mem::take(&mut request.tools);
+    let options = options(engine, &plan, &clients, workspace.is_some());
     let toolbox = Toolbox::new(members.clone(), workspace, options)?;
     let names = Names::of(&toolbox);
-    let restored = restore(messages, &members, &names);
+    let seen = seen::find(engine.store(), &tenant, client, &messages).await?;
+    let restored = restore(messages, &members, &names, &seen);
+    let settings = engine.settings();
     if disclose::is_full(&members, settings) {
         toolbox.resume(&offer::member_names(&members)).await;
     } else {
@@ -102,125 +145,55 @@ pub(crate) async fn prepare(
     };
     offer::tell(&mut request, disclose::text(&members, settings, told));
     request.messages = restored.messages;
-    request.container = container(client, &plan);
+    request.container = plan::container(&request, &plan);
     let ours = offer::tools(&[], &toolbox);
     request.tool_choice = offer::choice(request.tool_choice.take(), &names, &ours);
-
-    let model = route.name();
-    let mut log = Log::new(engine.recorder(), settings.record, &tenant, model, client)?;
-    log.skills(&plan.resolved.ours);
-    Ok(Work {
-        budget: Budget::new(settings.limits.clone()),
-        teller: Teller::new(client, out),
-        began_at: request.messages.len(),
-        open: restored.open,
-        engine: engine.clone(),
-        collection: Collection::default(),
-        session: plan.session,
-        chosen: plan.resolved.ours,
-        upstream_container: None,
-        called: false,
+    Ok(Ready {
         tenant,
+        client,
         route,
         caller,
+        plan,
         request,
         clients,
         toolbox,
         names,
-        log,
+        open: restored.open,
+        dropped,
     })
 }
 
-async fn plan(
+/// The files that are to lie in the container. They need one.
+async fn find_files(
     engine: &Engine,
-    asked: &RunRequest,
+    tenant: &TenantId,
     naming: &Naming,
-    own: bool,
-) -> Result<Plan, RunError> {
-    let (store, tenant) = (engine.store(), &asked.tenant);
-    let written = naming.container.as_deref();
-    let session = Session::find(store, engine.door(), tenant, written, own).await?;
-    let resolver = Resolver {
-        store,
-        tenant,
-        aliases: &engine.settings().aliases,
-        model: asked.route.name(),
-        native: own,
-        pins: &session.pins,
-    };
-    let mut resolved = resolver.resolve(&naming.skills).await?;
-    resolved.ours.extend(asked.members.iter().map(at_hand));
-    let ours = !resolved.ours.is_empty() || session.id.is_some();
-    let native = own && (!resolved.native.is_empty() || session.upstream.is_some() || !ours);
-    let wanted = match asked.client {
-        // Chat has no word for code execution: skills come with it where there is any.
-        Client::Chat => ours,
-        Client::Messages | Client::Responses => naming.code && (ours || !native),
-    };
-    let sandbox = match engine.door().sandbox().await {
-        Ok(sandbox) => Some(sandbox),
-        Err(error) if wanted && asked.client != Client::Chat => return Err(error),
-        Err(_) => None,
-    };
-    Ok(Plan {
-        code: wanted && sandbox.is_some(),
-        session,
-        resolved,
-        sandbox,
-        native,
-    })
-}
-
-fn at_hand(member: &Member) -> Chosen {
-    let member = member.clone();
-    Chosen { member, pin: None }
-}
-
-/// Where the run's code runs: in the session it goes on with, or in one that is made
-/// when something is first run.
-async fn workspace(
-    engine: &Engine,
-    tenant: &prowess_store::TenantId,
-    plan: &Plan,
-) -> Result<Option<Workspace>, RunError> {
-    let Some(sandbox) = &plan.sandbox else {
-        return Ok(None);
-    };
-    let chosen = &plan.resolved.ours;
-    plan.session.mount(sandbox, tenant, chosen).await?;
-    let (sandbox, owner) = (sandbox.clone(), tenant.as_str());
-    Ok(Some(match &plan.session.id {
-        Some(id) => Workspace::existing(sandbox, owner, id),
-        None => {
-            let skills = chosen.iter().map(|c| c.member.skill.clone()).collect();
-            let policy = engine.settings().policy.clone();
-            Workspace::fresh(sandbox, owner, skills, policy)
-        }
-    }))
-}
-
-/// What the upstream is told of containers: its own, with its own skills.
-fn container(client: Client, plan: &Plan) -> Option<Value> {
-    if client != Client::Messages || !plan.native {
-        return None;
+    messages: &mut [Message],
+    own: Own,
+) -> Result<Vec<FileRecord>, RunError> {
+    let theirs = own != Own::None;
+    let files = uploads::find(engine.store(), tenant, &naming.files, messages, theirs).await?;
+    if !files.is_empty() {
+        engine.door().sandbox().await?;
     }
-    upstream_container(plan.session.upstream.as_deref(), &plan.resolved.native)
+    Ok(files)
 }
 
-pub(crate) fn upstream_container(id: Option<&str>, skills: &[Value]) -> Option<Value> {
-    match (id, skills.is_empty()) {
-        (None, true) => None,
-        (Some(id), true) => Some(json!({"id": id})),
-        (None, false) => Some(json!({"skills": skills})),
-        (Some(id), false) => Some(json!({"id": id, "skills": skills})),
+fn options(engine: &Engine, plan: &Plan, clients: &[Tool], runs: bool) -> Options {
+    let settings = engine.settings();
+    let mut reserved: Vec<String> = clients.iter().map(|tool| tool.name.clone()).collect();
+    if plan.native {
+        reserved.extend(NATIVE_NAMES.map(str::to_owned));
     }
-}
-
-/// The skills that the upstream was told of.
-pub(crate) fn native_skills(request: &Request) -> Vec<Value> {
-    let skills = request
-        .container
-        .as_ref()
-        .and_then(|c| c.get("skills")?.as_array());
-    skills.cloned().unwrap_or_default()
+    Options {
+        code: plan.code,
+        litellm: settings.litellm && runs && !plan.resolved.ours.is_empty(),
+        catalogue: false,
+        caps: Caps {
+            catalogue: settings.catalogue_tokens * 4,
+            ..Caps::default()
+        },
+        reserved,
+        ..Options::default()
+    }
 }

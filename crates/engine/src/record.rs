@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 
 use prowess_store::{NewRun, Store, TenantId, Timestamp};
 use prowess_wire::Client;
-use prowess_wire::neutral::Usage;
+use prowess_wire::neutral::{Map, Usage};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::events::{Made, Step, Turn};
+use crate::events::{Made, Step};
 use crate::resolve::Chosen;
 use crate::settings::Record;
 
@@ -207,43 +207,24 @@ impl Log {
         }
         let mut event = self.told(step);
         let micros = Timestamp::now().as_micros() - self.began.as_micros();
-        if let Some(map) = event.as_object_mut() {
-            map.insert("at_ms".to_owned(), (micros / 1000).into());
-        }
-        self.events.push(event);
+        event.insert("at_ms".to_owned(), (micros / 1000).into());
+        self.events.push(event.into());
     }
 
-    fn told(&self, step: &Step) -> Value {
-        let full = self.detail == Record::Full;
-        let text = |text: &str| full.then(|| shortened(text));
-        match step {
-            Step::Turn(Turn {
-                number,
-                provider,
-                model,
-                dropped,
-                ..
-            }) => {
-                let dropped: Vec<&str> = dropped.iter().map(|d| d.field.as_str()).collect();
-                json!({"kind": "turn", "number": number, "provider": provider, "model": model,
-                    "dropped": dropped})
+    /// A step, with what was said only if that is recorded.
+    fn told(&self, step: &Step) -> Map {
+        let mut event = Map::from_iter([("kind".to_owned(), step.kind().into())]);
+        event.extend(step.fields());
+        for said in ["input", "shown"] {
+            if let Some(value) = event.get_mut(said) {
+                *value = match (self.detail, &*value) {
+                    (Record::Full, Value::String(text)) => shortened(text).into(),
+                    (Record::Full, other) => shortened(&other.to_string()).into(),
+                    _ => Value::Null,
+                };
             }
-            Step::ToolStarted { id, name, input } => {
-                json!({"kind": "tool_started", "id": id, "name": name,
-                    "input": text(&input.to_string())})
-            }
-            Step::ToolEnded {
-                id,
-                name,
-                is_error,
-                shown,
-                millis,
-            } => json!({"kind": "tool_ended", "id": id, "name": name, "is_error": is_error,
-                "millis": millis, "shown": text(shown)}),
-            Step::SkillLoaded { name } => json!({"kind": "skill_loaded", "name": name}),
-            Step::FileMade(made) => json!({"kind": "file_made", "file": made}),
-            Step::LimitMet(limit) => json!({"kind": "limit_met", "limit": limit.as_str()}),
         }
+        event
     }
 
     fn record(&mut self) -> NewRun {

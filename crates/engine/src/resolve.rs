@@ -46,17 +46,36 @@ pub(crate) struct Resolved {
     pub(crate) native: Vec<Value>,
 }
 
-/// Whether every model of a route has skills of its own, in the client's dialect.
-pub(crate) fn has_own(route: &Route, client: Client) -> bool {
-    let own = |target: &Target| {
-        let vendor = match client {
+/// Whose skills the models of a route have beside ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// Nobody's.
+    None,
+    /// Their vendor's, named as the client names them: its bytes may pass as they came.
+    Passed,
+    /// Anthropic's, for a client of another dialect.
+    Translated,
+}
+
+impl Own {
+    /// What every model of a route has, for a client.
+    pub(crate) fn of(route: &Route, client: Client) -> Self {
+        let all = |own: &dyn Fn(&Target) -> bool| {
+            !route.targets().is_empty() && route.targets().iter().all(own)
+        };
+        let vendor = |target: &Target| match client {
             Client::Messages => target.kind() == "anthropic",
             Client::Responses => matches!(target.kind(), "openai" | "azure"),
             Client::Chat => false,
         };
-        vendor && target.speaks(client, Task::Generate)
-    };
-    !route.targets().is_empty() && route.targets().iter().all(own)
+        if all(&|target| vendor(target) && target.speaks(client, Task::Generate)) {
+            Own::Passed
+        } else if client != Client::Messages && all(&|target| target.kind() == "anthropic") {
+            Own::Translated
+        } else {
+            Own::None
+        }
+    }
 }
 
 /// Where skills are looked for.
@@ -66,7 +85,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) aliases: &'a BTreeMap<String, String>,
     pub(crate) model: &'a str,
     /// Whether ids that are not ours may be the upstream's.
-    pub(crate) native: bool,
+    pub(crate) own: Own,
     /// The versions that the session was made with.
     pub(crate) pins: &'a [Pin],
 }
@@ -97,8 +116,11 @@ impl Resolver<'_> {
                     version,
                 } => match self.find(kind, id, version.as_deref()).await? {
                     Some(chosen) => resolved.ours.push(chosen),
-                    None if self.native => resolved.native.push(written.clone()),
-                    None => return Err(self.unknown(id)),
+                    None => match self.own {
+                        Own::Passed => resolved.native.push(written.clone()),
+                        Own::Translated => resolved.native.push(anthropic(written, kind, id)),
+                        Own::None => return Err(self.unknown(id)),
+                    },
                 },
             }
         }
@@ -127,7 +149,7 @@ impl Resolver<'_> {
         }
         match self.aliases.get(id) {
             // Versions of a vendor's skill say nothing about the one that stands in.
-            Some(stored) if !self.native => {
+            Some(stored) if self.own == Own::None => {
                 let selector = self.selector(stored, None)?;
                 self.stored(stored, &selector, kind, id).await
             }
@@ -197,6 +219,22 @@ impl Resolver<'_> {
             model: self.model.to_owned(),
         }
     }
+}
+
+/// A skill as Anthropic wants it named. OpenAI's clients know one word for all of them;
+/// Anthropic's own have plain names, those of its users ids.
+fn anthropic(written: &Value, kind: &str, id: &str) -> Value {
+    let mut written = written.clone();
+    if let Some(map) = written.as_object_mut()
+        && !matches!(kind, "anthropic" | "custom")
+    {
+        let kind = match id.starts_with("skill_") {
+            true => "custom",
+            false => "anthropic",
+        };
+        map.insert("type".to_owned(), kind.into());
+    }
+    written
 }
 
 /// A skill that is in the request itself. Unpacking is work for the processor, so it

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use crate::ids;
 use crate::offer::Names;
 use crate::result_text::result_text;
+use crate::seen::Seen;
+use crate::tell;
 
 /// A call of one of our tools.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +35,12 @@ pub(crate) struct Restored {
 }
 
 /// Restores a conversation.
-pub(crate) fn restore(messages: Vec<Message>, members: &[Member], names: &Names) -> Restored {
+pub(crate) fn restore(
+    messages: Vec<Message>,
+    members: &[Member],
+    names: &Names,
+    seen: &Seen,
+) -> Restored {
     let blocks = messages.iter().flat_map(|message| &message.content);
     let answered = blocks.filter_map(|block| match &block.content {
         Content::ServerToolResult { tool_use_id, .. } => Some(tool_use_id.clone()),
@@ -43,6 +50,7 @@ pub(crate) fn restore(messages: Vec<Message>, members: &[Member], names: &Names)
         answered: answered.collect(),
         members,
         names,
+        seen,
         pending: Vec::new(),
         done: Restored::default(),
     };
@@ -65,6 +73,7 @@ struct Unroller<'a> {
     answered: Vec<String>,
     members: &'a [Member],
     names: &'a Names,
+    seen: &'a Seen,
     /// Results that belong into the next message of the user.
     pending: Vec<Block>,
     done: Restored,
@@ -77,7 +86,8 @@ impl Unroller<'_> {
             match block.content {
                 Content::ServerToolUse { id, name, input } if ids::is_server_call(&id) => {
                     self.flush(&mut said);
-                    let call = self.call(id, &name, input);
+                    let call = self.seen_call(&id);
+                    let call = call.unwrap_or_else(|| self.call(id, &name, input));
                     said.push(Block {
                         cache_control: block.cache_control,
                         ..Block::tool_use(&call.id, &call.name, call.input.clone())
@@ -89,19 +99,14 @@ impl Unroller<'_> {
                     content,
                     ..
                 } if ids::is_server_call(&tool_use_id) => {
-                    let (text, is_error) = result_text(&content);
                     self.pending.push(Block {
                         cache_control: block.cache_control,
-                        ..Block::new(Content::ToolResult {
-                            tool_use_id,
-                            content: vec![Block::text(text)],
-                            is_error,
-                        })
+                        ..self.result(tool_use_id, &content)
                     });
                 }
                 _ => {
                     self.flush(&mut said);
-                    said.push(block);
+                    said.push(tell::uncited(block));
                 }
             }
         }
@@ -156,6 +161,32 @@ impl Unroller<'_> {
                 is_error: true,
             }));
         }
+    }
+
+    /// The call as the model made it, if that is known.
+    fn seen_call(&self, id: &str) -> Option<Call> {
+        match &self.seen.get(id)?.call.content {
+            Content::ToolUse { id, name, input } => Some(Call {
+                id: id.clone(),
+                name: name.clone(),
+                input: input.clone(),
+                told: true,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The result as the model saw it, if that is known, else as what was told of it.
+    fn result(&self, id: String, content: &Value) -> Block {
+        if let Some(pair) = self.seen.get(&id).filter(|pair| pair.is_of(content)) {
+            return pair.result.clone();
+        }
+        let (text, is_error) = result_text(content);
+        Block::new(Content::ToolResult {
+            tool_use_id: id,
+            content: vec![Block::text(text)],
+            is_error,
+        })
     }
 
     /// The call that was told as one of the server's.
@@ -232,7 +263,8 @@ mod tests {
     fn shown(messages: Vec<Message>) -> (String, Restored) {
         let text = "---\nname: forms\ndescription: Fills forms.\n---\nDo.\n";
         let skill = Skill::from_text(text, &Options::default()).skill.unwrap();
-        let restored = restore(messages, &[Member::from(skill)], &Names::default());
+        let members = [Member::from(skill)];
+        let restored = restore(messages, &members, &Names::default(), &Seen::new());
         let lines = restored.messages.iter().map(|message| {
             let blocks = message.content.iter().map(|block| match &block.content {
                 Content::Text(text) => text.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prowess_sandbox::Policy;
+use prowess_sandbox::{DomainRule, Policy};
 
 /// How runs are made.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct Settings {
     pub limits: Limits,
     /// What code of runs may have.
     pub policy: Policy,
+    /// Domains that a request may ask its code to reach.
+    pub domains: Vec<DomainRule>,
     /// How long a client may hear nothing while a tool runs.
     pub ping: Duration,
     /// How long the turns are kept that a client's dialect cannot carry.
@@ -40,6 +42,7 @@ impl Default for Settings {
             aliases: BTreeMap::new(),
             limits: Limits::default(),
             policy: Policy::default(),
+            domains: Vec::new(),
             ping: Duration::from_secs(10),
             keep_turns: Duration::from_secs(24 * 3600),
             keep_files: None,

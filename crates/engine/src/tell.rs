@@ -8,6 +8,9 @@ use tokio::sync::mpsc;
 use crate::events::{Made, RunEvent, Step};
 use crate::ids;
 
+/// How Responses points from a text to a file.
+const CITATION: &str = "container_file_citation";
+
 /// Tells the answer.
 #[derive(Debug)]
 pub(crate) struct Teller {
@@ -109,7 +112,7 @@ impl Teller {
         let files = std::mem::take(&mut self.uncited);
         let cited = files.into_iter().map(|(session, file)| {
             json!({
-                "type": "container_file_citation",
+                "type": CITATION,
                 "container_id": session,
                 "file_id": file.file_id,
                 "filename": file.filename,
@@ -120,4 +123,21 @@ impl Teller {
         let cited: Vec<Value> = cited.collect();
         block.rest.insert("annotations".to_owned(), cited.into());
     }
+}
+
+/// A block without our pointers to files: the model did not write them. Those of its own
+/// servers point from somewhere.
+pub(crate) fn uncited(mut block: Block) -> Block {
+    let ours = |cited: &Value| {
+        let end = cited.get("end_index").and_then(Value::as_u64);
+        cited.get("type").and_then(Value::as_str) == Some(CITATION) && end == Some(0)
+    };
+    if let Some(Value::Array(cited)) = block.rest.get_mut("annotations") {
+        let before = cited.len();
+        cited.retain(|cited| !ours(cited));
+        if cited.is_empty() && before > 0 {
+            block.rest.shift_remove("annotations");
+        }
+    }
+    block
 }

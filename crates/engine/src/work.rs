@@ -3,11 +3,11 @@
 use prowess_provider::{Caller, Route};
 use prowess_store::TenantId;
 use prowess_toolbox::{ErrorCode, Toolbox};
-use prowess_wire::Client;
 use prowess_wire::neutral::{
-    Block, Map, Message, Request, Role, StopReason, StreamEvent, Tool, Usage,
+    Block, Content, Map, Message, Request, Role, StopReason, StreamEvent, Tool, Usage,
 };
-use serde_json::Value;
+use prowess_wire::{Client, Dropped};
+use serde_json::{Value, json};
 
 use crate::budget::{Budget, Limit};
 use crate::collect::{Collection, Keeper};
@@ -16,14 +16,15 @@ use crate::engine::Engine;
 use crate::error::RunError;
 use crate::events::{RunEvent, Step, Turn};
 use crate::offer::{self, Names};
-use crate::prepare::{native_skills, upstream_container};
+use crate::plan::{native_skills, upstream_container};
 use crate::record::Log;
 use crate::resolve::{Chosen, Pin};
 use crate::restore::Call;
+use crate::seen::{self, Told};
 use crate::session::{Session, Used};
 use crate::tell::Teller;
 use crate::turn::{Spoken, listen};
-use crate::{hidden, litellm};
+use crate::{hidden, litellm, native};
 
 const CUT: &str = "Error: not run, because the answer was cut short before it";
 const PAUSED: &str = "Error: not run, because the run has met its limit; ask again to go on";
@@ -48,7 +49,13 @@ pub(crate) struct Work {
     pub(crate) chosen: Vec<Chosen>,
     /// The upstream's own container, as it last told it.
     pub(crate) upstream_container: Option<Value>,
-    /// Whether any tool of ours was called.
+    /// Files that the upstream's own servers made, as it names them.
+    pub(crate) upstream_files: Vec<Value>,
+    /// What the client is not told of calls and results, by call.
+    pub(crate) unsaid: Vec<(String, String)>,
+    /// What of the request was left out before it was written.
+    pub(crate) dropped: Vec<Dropped>,
+    /// Whether any tool was called that only a server's clients see.
     pub(crate) called: bool,
     pub(crate) budget: Budget,
     pub(crate) collection: Collection,
@@ -90,6 +97,9 @@ impl Work {
                 sequence: response.stop_sequence,
                 details: response.stop_details,
             };
+            if ours.is_empty() && theirs.is_empty() && self.goes_on(end.reason.as_ref()) {
+                continue;
+            }
             if ours.is_empty() {
                 self.hand_over(&theirs).await;
                 return Ok(end);
@@ -109,16 +119,27 @@ impl Work {
         }
     }
 
+    /// Whether an upstream that has paused is asked again at once: only clients of its
+    /// own dialect know how to.
+    fn goes_on(&self, reason: Option<&StopReason>) -> bool {
+        self.teller.client != Client::Messages
+            && native::has_paused(reason)
+            && self.budget.met().is_none()
+    }
+
     /// One turn of the model.
     async fn turn(&mut self) -> Result<Spoken, RunError> {
         self.request.tools = offer::tools(&self.clients, &self.toolbox);
         let reply = self.route.call(&self.request, &self.caller).await?;
+        let mut dropped = std::mem::take(&mut self.dropped);
+        dropped.extend(reply.dropped);
+        let provider = reply.provider.clone();
         self.step(Step::Turn(Turn {
             number: self.budget.turns() + 1,
             provider: reply.provider,
             model: reply.model,
             price: reply.price,
-            dropped: reply.dropped,
+            dropped,
         }))
         .await;
         let heard = listen(reply.answer, &self.toolbox, &self.names, &mut self.teller).await;
@@ -128,6 +149,7 @@ impl Work {
         self.log.spent(usage);
         self.follow_container(spoken.response.container.take());
         let said = std::mem::take(&mut spoken.response.content);
+        self.note_native(&said, &provider);
         self.request
             .messages
             .push(Message::new(Role::Assistant, said));
@@ -147,6 +169,15 @@ impl Work {
             self.request.container = upstream_container(Some(id), &skills);
         }
         self.upstream_container = Some(container);
+    }
+
+    /// Notes what the upstream's own servers did: of that, Chat tells nothing but files.
+    fn note_native(&mut self, said: &[Block], provider: &str) {
+        for block in said {
+            self.called |= matches!(block.content, Content::ServerToolUse { .. });
+            self.upstream_files
+                .extend(native::files(&block.content, provider));
+        }
     }
 
     /// A conversation that was paused goes on with the calls it ended in.
@@ -232,12 +263,24 @@ impl Work {
             self.step(Step::FileMade(made)).await;
         }
         let content = dispatch::native_content(&outcome.native, &collected.ids);
-        let tool = self
-            .names
-            .told(&call)
-            .map_or(outcome.native.tool(), |(tool, _)| tool);
+        let result = dispatch::result_block(&call.id, &outcome, &collected.problems);
+        let (tool, input) = self.names.told(&call).unwrap_or_else(|| {
+            let native = outcome.native.input();
+            (outcome.native.tool(), offer::told_as(&call, native))
+        });
+        let told = Told {
+            client: self.teller.client,
+            call: &call,
+            tool,
+            input: &input,
+            content: &content,
+            result: &result,
+        };
+        let members = self.chosen.iter().map(|chosen| chosen.member.clone());
+        let members: Vec<_> = members.collect();
+        self.unsaid.extend(told.unsaid(&members, &self.names));
         self.teller.result(&call.id, tool, content).await;
-        dispatch::result_block(&call.id, &outcome, &collected.problems)
+        result
     }
 
     /// Ends before the model does. Messages clients may send the open calls on; others
@@ -246,8 +289,7 @@ impl Work {
         self.step(Step::LimitMet(limit)).await;
         if self.teller.client == Client::Messages {
             for call in ours.iter().filter(|call| !call.told) {
-                let command =
-                    serde_json::json!({"command": format!("{} {}", call.name, call.input)});
+                let command = json!({"command": format!("{} {}", call.name, call.input)});
                 let input = offer::told_as(call, command);
                 self.teller
                     .call(&call.id, "bash_code_execution", &input)
@@ -291,7 +333,18 @@ impl Work {
         }
     }
 
+    /// Keeps what the client is not told, until it goes on with the conversation. If
+    /// that fails the model will read what the client was told instead.
+    async fn keep_unsaid(&mut self) {
+        let (store, time) = (self.engine.store(), self.engine.settings().keep_turns);
+        let unsaid = std::mem::take(&mut self.unsaid);
+        if let Err(error) = seen::keep(store, &self.tenant, &unsaid, time).await {
+            tracing::warn!(%error, run = self.log.id, "results of a run cannot be kept");
+        }
+    }
+
     async fn end(&mut self, end: End) {
+        self.keep_unsaid().await;
         let container = self.container().await;
         let status = match &end.reason {
             Some(StopReason::PauseTurn) => "paused",
@@ -300,17 +353,20 @@ impl Work {
         };
         self.log.ended(status, None);
         self.log.session(self.session_id());
-        if self.engine.settings().litellm {
-            let made = &self.collection.made;
-            let extra = litellm::generated_files(self.toolbox.workspace(), made).await;
-            self.teller.send(RunEvent::Extra(extra)).await;
-        }
+        let rest = match self.engine.settings().litellm {
+            true => {
+                let made = &self.collection.made;
+                litellm::generated_files(self.toolbox.workspace(), made).await
+            }
+            false => Map::new(),
+        };
         let delta = StreamEvent::MessageDelta {
             stop_reason: end.reason,
             stop_sequence: end.sequence,
             stop_details: end.details,
             container,
             usage: self.log.usage().clone(),
+            rest,
         };
         self.teller.tell(delta).await;
         self.teller.tell(StreamEvent::MessageStop).await;
@@ -321,7 +377,7 @@ impl Work {
     async fn container(&mut self) -> Option<Value> {
         let upstream = self.upstream_container.take();
         let (Some(id), Some(workspace)) = (self.session_id(), self.toolbox.workspace()) else {
-            return upstream;
+            return self.with_files(upstream);
         };
         let field = |key: &str| upstream.as_ref().and_then(|container| container.get(key));
         let native = field("skills").and_then(Value::as_array).cloned();
@@ -334,7 +390,22 @@ impl Work {
             native: native.unwrap_or_default(),
             files: &self.collection.made,
         };
-        Some(Session::container(self.engine.store(), workspace.sandbox(), &self.tenant, used).await)
+        let (store, sandbox) = (self.engine.store(), workspace.sandbox());
+        let container = Session::container(store, sandbox, &self.tenant, used).await;
+        self.with_files(Some(container))
+    }
+
+    /// Names the upstream's files where ours are named, for clients whose dialect has no
+    /// other place for them.
+    fn with_files(&self, container: Option<Value>) -> Option<Value> {
+        let mut container = container?;
+        if self.teller.client != Client::Messages
+            && let Some(map) = container.as_object_mut()
+            && let Value::Array(files) = map.entry("files").or_insert_with(|| json!([]))
+        {
+            files.extend(self.upstream_files.iter().cloned());
+        }
+        Some(container)
     }
 
     fn pins(&self) -> Vec<Pin> {

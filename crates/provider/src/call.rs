@@ -1,7 +1,7 @@
 //! A call in no dialect: a neutral request in, a neutral answer out.
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use prowess_wire::neutral::{Request, Response, StreamEvent, replay};
 use prowess_wire::{Dialect, Dropped, ReadContext, read_error, read_response, write_request};
 
@@ -28,6 +28,14 @@ pub struct Caller {
     /// The headers of their request. Passed on where the dialect stays the same; of a
     /// translated request only `anthropic-beta` and trace headers are.
     pub headers: HeaderMap,
+}
+
+impl Caller {
+    /// Tells Anthropic of features, beside those that the caller names.
+    pub fn wants_betas(&mut self, betas: &'static str) {
+        let betas = HeaderValue::from_static(betas);
+        self.headers.append("anthropic-beta", betas);
+    }
 }
 
 /// An answer and where it came from.
@@ -277,7 +285,7 @@ fn request_id(headers: &HeaderMap) -> Option<String> {
 }
 
 /// The headers of a request in a dialect that is not the caller's own.
-fn own_headers(request: &Request, dialect: Dialect, caller: &Caller) -> HeaderMap {
+pub(crate) fn own_headers(request: &Request, dialect: Dialect, caller: &Caller) -> HeaderMap {
     let mut own = headers::own(request.stream);
     let betas = dialect == Dialect::Messages && request.origin == Dialect::Messages;
     let names = ["traceparent", "tracestate", "anthropic-beta"];

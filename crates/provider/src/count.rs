@@ -7,9 +7,9 @@ use prowess_wire::raw::{Edit, RawObject};
 use prowess_wire::{Dialect, write_request};
 use serde_json::Value;
 
-use crate::call::{Caller, MAX_ERROR};
+use crate::call::{Caller, MAX_ERROR, own_headers};
 use crate::error::CallError;
-use crate::http::{Idle, headers, read_all};
+use crate::http::{Idle, read_all};
 use crate::provider::{Engine, HttpEngine};
 use crate::route::Target;
 use crate::upstream::{Job, Task, Upstream};
@@ -93,7 +93,7 @@ impl Target {
                 }
                 _ => countable(dialect, &outgoing.body.to_string()),
             },
-            headers: headers::own(false),
+            headers: own_headers(request, dialect, caller),
         };
         let answer = self.send(http, job, key.as_ref()).await?;
         let status = answer.status.as_u16();

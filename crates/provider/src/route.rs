@@ -119,6 +119,20 @@ impl Route {
         Err(last.unwrap_or_else(|| self.empty()))
     }
 
+    /// Counts the tokens of a request for the first model that can be asked.
+    pub async fn count(&self, request: &Request, caller: &Caller) -> Result<Counted, CallError> {
+        let mut last = None;
+        for target in &self.targets {
+            match target.count(request, caller).await {
+                Err(error) if error.is_worth_a_fallback() => {
+                    last = Some(self.turn_away(target, error));
+                }
+                outcome => return outcome,
+            }
+        }
+        Err(last.unwrap_or_else(|| self.empty()))
+    }
+
     /// Forwards a client's request to the first model that answers: byte for byte, but
     /// for model name and auth, where the upstream speaks the client's dialect, else
     /// translated.

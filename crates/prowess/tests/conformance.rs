@@ -223,7 +223,7 @@ async fn mixed(cell: &Cell<'_>) -> Verdict {
     let asked = cell.ask(&[&cell.skills[0], "xlsx"]);
     let own = matches!(
         (cell.client, cell.vendor),
-        (Client::Messages, Vendor::Anthropic) | (Client::Responses, Vendor::Responses)
+        (_, Vendor::Anthropic) | (Client::Responses, Vendor::Responses)
     );
     if !own {
         let told = cell.place.post(path(cell.client), &asked).await;
@@ -238,8 +238,8 @@ async fn mixed(cell: &Cell<'_>) -> Verdict {
     cell.exchange(&asked).await?;
     let sent = cell.sent().await;
     for turn in &sent {
-        let native = match cell.client {
-            Client::Messages => &turn.body["container"]["skills"],
+        let native = match cell.vendor {
+            Vendor::Anthropic => &turn.body["container"]["skills"],
             _ => &turn.body["tools"][0]["environment"]["skills"],
         };
         check!(native.as_array().map(Vec::len) == Some(1), "{}", turn.body);

@@ -239,7 +239,7 @@ async fn what_cannot_be_given_is_refused_by_field() {
     insta::assert_snapshot!(why(json!({})).await, @"name: must be a text of 1 to 200 letters");
     insta::assert_snapshot!(why(json!({"name": "a", "memory_limit": "64g"})).await, @"memory_limit: 1073741824 bytes is the most");
     insta::assert_snapshot!(why(json!({"name": "a", "expires_after": {"anchor": "last_active_at", "minutes": 999}})).await, @"expires_after.minutes: 20 minutes is the most");
-    insta::assert_snapshot!(why(json!({"name": "a", "network_policy": {"type": "allowlist"}})).await, @r#"network_policy: code that runs here reaches no network; leave it out, or set {"type": "disabled"}"#);
+    insta::assert_snapshot!(why(json!({"name": "a", "network_policy": {"type": "allowlist", "allowed_domains": ["a.org"]}})).await, @"network_policy.allowed_domains: code that runs here may not reach `a.org`; leave it out, or have the operator name it in `[sandbox] domains`");
     insta::assert_snapshot!(why(json!({"name": "a", "skills": [{"type": "skill_reference", "skill_id": "skill_no"}]})).await, @"skill `skill_no` not found; upload it first");
     insta::assert_snapshot!(why(json!({"name": "a", "file_ids": ["file_no"]})).await, @"file `file_no` not found; upload it before it is put into a container");
     assert_eq!(

@@ -373,6 +373,36 @@ fn in_litellm_mode_files_are_in_the_answer_and_its_tools_are_there() {
     });
 }
 
+#[test]
+fn in_litellm_mode_files_are_in_the_last_chunk_of_a_stream() {
+    const FILES: &str = "_litellm_generated_files";
+    run(async {
+        let stage = Stage::open("[skills]\nlitellm = true\n").await;
+        let last = async |path: &str, asked: Value| {
+            let told = stage.ask(path, &asked).await;
+            let chunks = told.lines().filter_map(|line| {
+                let chunk = line.strip_prefix("data: ")?;
+                serde_json::from_str::<Value>(chunk).ok()
+            });
+            let mut chunks = chunks.filter(|chunk| chunk.to_string().contains(FILES));
+            let last = chunks.next().unwrap_or_else(|| panic!("{told}"));
+            assert!(chunks.next().is_none(), "told once: {told}");
+            last
+        };
+        let skill = &stage.skill;
+        let chunk = last("/v1/chat/completions", chat(skill, "make it", true)).await;
+        assert_eq!(chunk["choices"][0]["finish_reason"], "stop", "{chunk}");
+        let file = &chunk[FILES][0];
+        assert_eq!(file["content_base64"], "YWxsIGlzIHdlbGw=", "{chunk}");
+        let chunk = last("/v1/messages", messages(skill, "make it", true)).await;
+        assert_eq!(chunk["type"], "message_delta", "{chunk}");
+        assert_eq!(chunk[FILES][0]["name"], "report.txt", "{chunk}");
+        let chunk = last("/v1/responses", responses(skill, "make it", true)).await;
+        assert_eq!(chunk["type"], "response.completed", "{chunk}");
+        assert_eq!(chunk["response"][FILES][0]["size"], 11, "{chunk}");
+    });
+}
+
 /// An answer of Anthropic's, from its own container.
 fn theirs(content: Value, stop: &str) -> Told {
     let container = json!({"id": "container_theirs", "expires_at": "2030-01-01T00:00:00Z",

@@ -47,7 +47,7 @@ mod skills;
 
 pub use collect::{Output, Reason, Skipped};
 pub use docker::DockerSettings;
-pub use egress::{Connection, Dial, DomainRule, Secret, SystemDial, Verdict};
+pub use egress::{Connection, Dial, DomainRule, NoDomain, Secret, SystemDial, Verdict};
 pub use error::Error;
 pub use execution::{Captured, Chunk, Command, Execution, LimitHit, Outcome, Report, Stream};
 pub use packages::{Layer, PackageIndex, Requirements};

@@ -3,6 +3,7 @@
 
 use crate::error::{During, Error};
 use crate::name;
+use bytes::Bytes;
 use prowess_skill::Skill;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -25,7 +26,7 @@ impl SkillFiles {
     pub fn of(skill: &Skill, folder: impl Into<String>) -> Self {
         let files = skill.bundle.files().map(|(path, file)| SkillFile {
             path: path.to_string(),
-            bytes: file.data.to_vec(),
+            bytes: file.data.clone(),
             executable: file.executable,
         });
         SkillFiles {
@@ -41,8 +42,8 @@ impl SkillFiles {
 pub struct SkillFile {
     /// Path within the skill.
     pub path: String,
-    /// Content.
-    pub bytes: Vec<u8>,
+    /// Content, shared with the skill it is of.
+    pub bytes: Bytes,
     /// Whether it may be executed.
     pub executable: bool,
 }

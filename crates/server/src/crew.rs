@@ -22,6 +22,10 @@ use crate::door::Door;
 /// With this one always due soon, the many timeouts of requests never are.
 const TICK: Duration = Duration::from_millis(500);
 
+/// Threads for work that would keep a hand busy. Each holds on to a megabyte or two of
+/// memory, and more of them than this wait for the same disk.
+const HELPERS: usize = 16;
+
 /// All threads.
 pub(crate) struct Crew(Vec<Hand>);
 
@@ -82,6 +86,7 @@ impl Hand {
     fn start(door: Door, grace: Duration) -> io::Result<Hand> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
+            .max_blocking_threads(HELPERS)
             .build()?;
         let (guests, arriving) = mpsc::unbounded_channel();
         let (end, ended) = oneshot::channel();

@@ -73,4 +73,4 @@ pub use prowess_sandbox::Chunk;
 pub use shelf::{Problem, Refreshed, Shelf};
 pub use spec::{Caps, Form, Member, Options, ToolSpec};
 pub use toolbox::Toolbox;
-pub use workspace::Workspace;
+pub use workspace::{NamedSecret, Workspace};

@@ -9,7 +9,7 @@ use crate::error::ToolboxError;
 use crate::folder::folder_of;
 use prowess_sandbox::{
     Error as SandboxError, Execution, FileInfo, Layer, NewSession, Policy, Report, Requirements,
-    Sandbox, SkillFiles,
+    Sandbox, Secret, SkillFiles,
 };
 use prowess_skill::Skill;
 use std::io::Read;
@@ -32,11 +32,23 @@ struct Inner {
     policy: Policy,
     /// Whether the session was there before, and stays as it is.
     settled: bool,
+    /// Whether nothing may be run.
+    shut: bool,
+    secrets: Vec<NamedSecret>,
     wanted: Mutex<Vec<Arc<Skill>>>,
     /// Read while something runs, written while the session is made or replaced.
     open: RwLock<Option<Open>>,
     session: Mutex<Option<String>>,
     notes: Mutex<Vec<String>>,
+}
+
+/// A secret, and the variable that holds its stand-in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedSecret {
+    /// The variable.
+    pub variable: String,
+    /// The secret.
+    pub secret: Secret,
 }
 
 /// A session and the digests of the skills it shows.
@@ -77,6 +89,8 @@ impl Workspace {
             owner: owner.to_owned(),
             policy,
             settled: open.is_some(),
+            shut: false,
+            secrets: Vec::new(),
             wanted: Mutex::new(wanted),
             session: Mutex::new(open.as_ref().map(|open| open.session.clone())),
             open: RwLock::new(open),
@@ -85,6 +99,26 @@ impl Workspace {
         Self {
             inner: Arc::new(inner),
         }
+    }
+
+    /// The same, but nothing is ever run or written in it: for those who only want to
+    /// know which tools there would be.
+    #[must_use]
+    pub fn shut(sandbox: Sandbox, owner: &str) -> Self {
+        let mut shut = Self::new(sandbox, owner, Vec::new(), Policy::default(), None);
+        if let Some(inner) = Arc::get_mut(&mut shut.inner) {
+            inner.shut = true;
+        }
+        shut
+    }
+
+    /// The same with secrets that its commands know by variables that hold stand-ins.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Vec<NamedSecret>) -> Self {
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.secrets = secrets;
+        }
+        self
     }
 
     /// The session's id, once there is one.
@@ -118,8 +152,13 @@ impl Workspace {
     ///
     /// # Errors
     /// When the sandbox cannot run it; how the command ended is in the report.
-    pub async fn run(&self, execution: Execution) -> Result<Report, ToolboxError> {
+    pub async fn run(&self, mut execution: Execution) -> Result<Report, ToolboxError> {
         let (session, _held) = self.ready().await?;
+        for NamedSecret { variable, secret } in &self.inner.secrets {
+            let variable = (variable.clone(), secret.stand_in.clone());
+            execution.env.push(variable);
+            execution.secrets.push(secret.clone());
+        }
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
         Ok(sandbox.exec(owner, &session, execution).await?)
     }
@@ -190,6 +229,9 @@ impl Workspace {
 
     /// The session with all that is wanted, held open while the guard lives.
     async fn ready(&self) -> Result<(String, RwLockReadGuard<'_, Option<Open>>), ToolboxError> {
+        if self.inner.shut {
+            return Err(ToolboxError::NoWorkspace);
+        }
         loop {
             let held = self.inner.open.read().await;
             let wanted = lock(&self.inner.wanted).clone();

@@ -37,8 +37,6 @@ pub struct Peek {
     pub stream: bool,
     /// Whether there is a `container` that is not null.
     pub container: bool,
-    /// Whether any tool's text mentions `"skills"` (OpenAI's shell environment).
-    pub tool_skills: bool,
 }
 
 impl<'a> RawObject<'a> {
@@ -69,9 +67,6 @@ impl<'a> RawObject<'a> {
             model: self.get_str("model"),
             stream: self.get("stream") == Some("true"),
             container: self.get("container").is_some_and(|value| value != "null"),
-            tool_skills: self
-                .get("tools")
-                .is_some_and(|tools| tools.contains("\"skills\"")),
         }
     }
 
@@ -196,14 +191,13 @@ mod tests {
 
     #[test]
     fn a_peek_sees_what_routing_needs() {
-        let body = br#"{"model":"m\u0031","stream":true,"container":null,"tools":[{"environment":{"skills":[]}}]}"#;
+        let body = br#"{"model":"m\u0031","stream":true,"container":null}"#;
         assert_eq!(
             RawObject::parse(body).unwrap().peek(),
             Peek {
                 model: Some("m1".to_owned()),
                 stream: true,
                 container: false,
-                tool_skills: true,
             }
         );
     }

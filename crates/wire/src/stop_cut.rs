@@ -36,13 +36,17 @@ impl StopCutter {
     fn event(&mut self, event: StreamEvent, out: &mut Vec<StreamEvent>) {
         match event {
             StreamEvent::MessageDelta {
-                container, usage, ..
+                container,
+                usage,
+                rest,
+                ..
             } if self.hit.is_some() => out.push(StreamEvent::MessageDelta {
                 stop_reason: Some(StopReason::StopSequence),
                 stop_sequence: self.hit.clone(),
                 stop_details: None,
                 container,
                 usage,
+                rest,
             }),
             StreamEvent::BlockStart { .. }
             | StreamEvent::BlockDelta { .. }
@@ -132,7 +136,7 @@ mod tests {
 
     use super::*;
     use crate::Dialect;
-    use crate::neutral::{Block, Usage};
+    use crate::neutral::{Block, Map, Usage};
 
     fn streamed(pieces: &[&str], stops: &[String]) -> (String, Option<String>) {
         let mut events = vec![StreamEvent::BlockStart {
@@ -150,6 +154,7 @@ mod tests {
             stop_details: None,
             container: None,
             usage: Usage::default(),
+            rest: Map::new(),
         });
         let mut text = String::new();
         let mut stop = None;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Container, Containers};
 use crate::error::RunError;
 use crate::naming::Naming;
-use crate::resolve::{Pin, Resolver};
+use crate::resolve::{Own, Pin, Resolver};
 use crate::uploads;
 
 /// Letters of a name.
@@ -56,7 +56,12 @@ impl Containers {
     /// When a skill or a file is not there, more is asked for than the operator gives,
     /// or the sandbox cannot make it.
     pub async fn create(&self, new: NewContainer) -> Result<Container, RunError> {
-        let policy = self.engine.settings().policy.clone();
+        let settings = self.engine.settings();
+        let mut policy = settings.policy.clone();
+        if let Some(reach) = &new.naming.reach {
+            reach.without_secrets()?;
+            policy.network = reach.granted(&settings.domains)?;
+        }
         if new.memory.is_some_and(|asked| asked > policy.limits.memory) {
             let why = format!("{} bytes is the most", policy.limits.memory);
             return Err(RunError::naming("memory_limit", why));
@@ -68,7 +73,7 @@ impl Containers {
             tenant: &self.tenant,
             aliases: &self.engine.settings().aliases,
             model: "",
-            native: false,
+            own: Own::None,
             pins: &[],
         };
         let chosen = resolver.resolve(&new.naming.skills).await?.ours;

@@ -43,6 +43,8 @@ pub struct Container {
     pub minutes: u64,
     /// Bytes of memory its code may use.
     pub memory: u64,
+    /// Domains its code may reach.
+    pub domains: Vec<String>,
 }
 
 impl Containers {
@@ -141,6 +143,7 @@ impl Containers {
             used: session.used,
             minutes: expiry.saturating_sub(session.used) / 60,
             memory: self.engine.settings().policy.limits.memory,
+            domains: session.domains.iter().map(ToString::to_string).collect(),
         })
     }
 }

@@ -55,11 +55,15 @@ impl Place {
     }
 }
 
+/// Threads for work that blocks; each holds on to memory of its own.
+const HELPERS: usize = 32;
+
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let config = args.place.load(args.listen.clone())?;
     logging::start(args.log);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .max_blocking_threads(HELPERS)
         .build()
         .context("cannot start the runtime")?;
     runtime.block_on(run_server(config))?;

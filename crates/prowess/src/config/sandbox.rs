@@ -31,6 +31,7 @@ pub(super) const KEYS: &[&str] = &[
     "package_index",
     "package_hosts",
     "package_sources",
+    "domains",
 ];
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -78,6 +79,9 @@ pub(super) struct Raw {
     package_hosts: Vec<String>,
     /// Build packages that have no wheel, which runs their code, in a sandbox.
     package_sources: bool,
+    /// Domains that a request may ask its code to reach, such as `example.com` or
+    /// `*.example.com`; none if not said.
+    domains: Vec<String>,
 }
 
 /// What runs the commands.
@@ -98,6 +102,8 @@ pub struct Sandbox {
     pub backend: Backend,
     /// Bounds of a session that asks for none of its own.
     pub limits: Limits,
+    /// Domains that a request may ask its code to reach.
+    pub domains: Vec<DomainRule>,
     docker: DockerSettings,
     settings: Settings,
 }
@@ -123,6 +129,7 @@ pub(super) fn check(raw: Raw, data_dir: &Path) -> Result<Sandbox, ConfigError> {
     Ok(Sandbox {
         backend,
         limits: limits(&raw)?,
+        domains: domains(&raw.domains)?,
         docker: DockerSettings {
             socket: raw.docker_socket.clone().unwrap_or(docker.socket),
             image: raw.docker_image.clone().unwrap_or(docker.image),
@@ -190,6 +197,14 @@ fn limits(raw: &Raw) -> Result<Limits, ConfigError> {
         tmp_bytes: raw.tmp_bytes.unwrap_or(base.tmp_bytes),
         ..base
     })
+}
+
+fn domains(written: &[String]) -> Result<Vec<DomainRule>, ConfigError> {
+    let rule = |text: &String| {
+        let rule = text.parse::<DomainRule>();
+        rule.map_err(|error| ConfigError::invalid("sandbox.domains", error.to_string()))
+    };
+    written.iter().map(rule).collect()
 }
 
 fn packages(raw: &Raw) -> Result<Option<PackageIndex>, ConfigError> {

@@ -50,6 +50,7 @@ impl Builder {
                     limits: config.sandbox.limits.clone(),
                     ..config.server.settings.runs.policy.clone()
                 },
+                domains: config.sandbox.domains.clone(),
                 ..config.server.settings.runs.clone()
             },
             sandbox: match config.sandbox.settings(config.sandbox.backend) {

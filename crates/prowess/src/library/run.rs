@@ -22,6 +22,10 @@ pub struct Run {
 
 /// What a run tells while it goes on.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "an event is looked at and dropped, never gathered"
+)]
 pub enum Event {
     /// More of the answer's text.
     Text(String),
@@ -85,8 +89,8 @@ impl Run {
         })
     }
 
-    fn hear(&mut self, event: RunEvent) -> Option<Result<Event, Error>> {
-        Some(match event {
+    fn hear(&mut self, event: RunEvent) -> Result<Event, Error> {
+        match event {
             RunEvent::Answer(event) => self.hear_piece(event),
             RunEvent::Step(step) => {
                 if let Step::FileMade(made) = &step {
@@ -97,9 +101,7 @@ impl Run {
                 Ok(Event::Step(step))
             }
             RunEvent::Failed(error) => Err(error.into()),
-            // For clients of another system, by whom nobody is followed here.
-            RunEvent::Extra(_) => return None,
-        })
+        }
     }
 
     fn hear_piece(&mut self, event: StreamEvent) -> Result<Event, Error> {
@@ -119,14 +121,8 @@ impl Stream for Run {
     type Item = Result<Event, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
-            let Some(event) = ready!(self.run.poll_next_unpin(context)) else {
-                return Poll::Ready(None);
-            };
-            if let Some(told) = self.hear(event) {
-                return Poll::Ready(Some(told));
-            }
-        }
+        let event = ready!(self.run.poll_next_unpin(context));
+        Poll::Ready(event.map(|event| self.hear(event)))
     }
 }
 

@@ -80,8 +80,15 @@ impl Place {
 
     /// Another process over the same data.
     pub(crate) fn sibling(&self) -> Server {
+        self.sibling_with("")
+    }
+
+    /// Another process over the same data, with this configuration beside.
+    pub(crate) fn sibling_with(&self, more: &str) -> Server {
         let data = self.server.folder().join("data");
-        let config = self.config.path().join("prowess.toml");
+        let ours = std::fs::read_to_string(self.config.path().join("prowess.toml"));
+        let config = self.config.path().join("sibling.toml");
+        std::fs::write(&config, format!("{more}\n{}", ours.unwrap())).unwrap();
         Server::start(&[
             ("PROWESS_CONFIG", config.to_str().unwrap()),
             ("PROWESS_DATA_DIR", data.to_str().unwrap()),
@@ -101,7 +108,7 @@ impl Place {
     pub(crate) async fn begin(&self, path: &str, body: &Value) -> reqwest::Response {
         let url = format!("{}{path}", self.server.url());
         let mut request = self.http.post(url).bearer_auth(MASTER);
-        if path == "/v1/messages" {
+        if path.starts_with("/v1/messages") {
             request = request.header("anthropic-version", "2023-06-01");
         }
         request.body(body.to_string()).send().await.unwrap()
@@ -146,6 +153,16 @@ impl Place {
             run: None,
             text: answer.text().await.unwrap(),
         }
+    }
+
+    /// Uploads a file and gives its id.
+    pub(crate) async fn upload_file(&self, name: &str, text: &str) -> String {
+        let part = Part::text(text.to_owned()).file_name(name.to_owned());
+        let form = Form::new().text("purpose", "user_data").part("file", part);
+        let url = format!("{}/v1/files", self.server.url());
+        let request = self.http.post(url).bearer_auth(MASTER).multipart(form);
+        let made: Value = request.send().await.unwrap().json().await.unwrap();
+        made["id"].as_str().unwrap().to_owned()
     }
 
     /// The record of a run, which is written behind its answer's back.

@@ -138,7 +138,7 @@ async fn serve(request: Request) -> Result<Answer, Error> {
 fn skill((name, files): Skill) -> SkillFiles {
     let files = files.into_iter().map(|(path, text, executable)| SkillFile {
         path,
-        bytes: text.into_bytes(),
+        bytes: text.into_bytes().into(),
         executable,
     });
     SkillFiles {

@@ -19,7 +19,7 @@ mod rules;
 mod tls;
 
 pub use dial::{BoxFuture, Dial, SystemDial};
-pub use rules::{DomainRule, Secret};
+pub use rules::{DomainRule, NoDomain, Secret};
 
 pub(crate) use proxy::Proxy;
 

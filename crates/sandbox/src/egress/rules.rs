@@ -27,6 +27,17 @@ impl DomainRule {
     }
 }
 
+impl DomainRule {
+    /// Whether all that another rule covers is covered by this one.
+    #[must_use]
+    pub fn includes(&self, other: &DomainRule) -> bool {
+        match other.beneath {
+            false => self.covers(&other.name),
+            true => self.beneath && (self.name == other.name || self.covers(&other.name)),
+        }
+    }
+}
+
 /// A rule that is no domain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no domain: write example.com, or *.example.com for all beneath it")]
@@ -85,7 +96,7 @@ impl fmt::Display for DomainRule {
 
 /// A secret that commands know by a stand-in only. The proxy puts the value in its
 /// place in the headers of plain HTTP requests to the domain it is for.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     /// What stands for it inside.
     pub stand_in: String,
@@ -117,6 +128,22 @@ mod tests {
         assert!(!covers("*.example.com", "example.com"));
         assert!(!covers("*.example.com", "evilexample.com"));
         assert!(!covers("*.example.com", ".example.com"));
+    }
+
+    #[test]
+    fn a_rule_includes_what_is_no_wider() {
+        let includes = |one: &str, other: &str| {
+            let rule = |text: &str| text.parse::<DomainRule>().unwrap();
+            rule(one).includes(&rule(other))
+        };
+        assert!(includes("*.example.com", "a.example.com"));
+        assert!(includes("*.example.com", "*.a.example.com"));
+        assert!(includes("*.example.com", "*.Example.com"));
+        assert!(includes("example.com", "example.com"));
+        assert!(!includes("example.com", "*.example.com"));
+        assert!(!includes("a.example.com", "*.example.com"));
+        assert!(!includes("*.a.example.com", "*.example.com"));
+        assert!(!includes("*.example.com", "example.com"));
     }
 
     #[test]

@@ -209,7 +209,7 @@ mod tests {
     fn skill(files: &[(&str, &str)]) -> SkillFiles {
         let file = |(path, text): &(&str, &str)| SkillFile {
             path: (*path).into(),
-            bytes: text.as_bytes().to_vec(),
+            bytes: text.as_bytes().to_vec().into(),
             executable: false,
         };
         SkillFiles {

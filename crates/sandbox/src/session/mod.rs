@@ -9,8 +9,9 @@ pub(crate) use files::{list, open, put, remove};
 pub(crate) use meta::{Meta, now};
 
 use crate::collect::{Usage, measure};
+use crate::egress::DomainRule;
 use crate::error::{During, Error};
-use crate::policy::Policy;
+use crate::policy::{Network, Policy};
 use crate::settings::Settings;
 use crate::{id, name};
 use rustix::fs::{FlockOperation, Gid, Uid, flock};
@@ -51,6 +52,8 @@ pub struct SessionInfo {
     pub used: u64,
     /// Bytes its files take.
     pub bytes: u64,
+    /// Domains its commands may reach.
+    pub domains: Vec<DomainRule>,
 }
 
 /// A session held by one user of it. Others wait, in this process; other processes are
@@ -216,6 +219,10 @@ impl Sessions {
                 created: meta.created,
                 used: meta.used,
                 bytes: meta.usage.bytes,
+                domains: match meta.policy.network {
+                    Network::Off => Vec::new(),
+                    Network::Allow(domains) => domains,
+                },
             })
             .collect();
         all.sort_by(|a, b| (b.used, &b.id).cmp(&(a.used, &a.id)));

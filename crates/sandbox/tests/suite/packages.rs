@@ -74,7 +74,7 @@ fn skill(script: &str) -> SkillFiles {
         digest: "digest".into(),
         files: vec![SkillFile {
             path: "scripts/x.py".into(),
-            bytes: script.as_bytes().to_vec(),
+            bytes: script.as_bytes().to_vec().into(),
             executable: false,
         }],
     }

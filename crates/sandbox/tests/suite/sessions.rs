@@ -68,6 +68,49 @@ async fn a_session_is_no_one_elses() {
 }
 
 #[tokio::test]
+async fn what_is_removed_is_a_file_of_the_session_and_nothing_a_link_leads_to() {
+    let outside = tempfile::tempdir().unwrap();
+    let precious = outside.path().join("precious.txt");
+    std::fs::write(&precious, "keep").unwrap();
+    let one = Sandboxed::open(|_| {}).await;
+    let (sandbox, id) = (&one.sandbox, one.session.as_str());
+    let folder = outside.path().display();
+    let report = one
+        .bash(&format!(
+            "mkdir deep; echo x > deep/real.txt; ln -s deep/real.txt alias; ln -s deep around; \
+             ln -s {folder}/precious.txt file; ln -s {folder} folder; ln -s / root; \
+             ln -s ../../../../../../../..{folder} above"
+        ))
+        .await;
+    assert_eq!(report.outcome, Outcome::Exit(0), "{}", report.stderr.text);
+    let hostile = [
+        "alias",
+        "around/real.txt",
+        "file",
+        "folder/precious.txt",
+        "folder",
+        "above/precious.txt",
+        "root",
+        "root/etc/passwd",
+        "deep",
+        "deep/../alias",
+        "../meta.json",
+        "/etc/passwd",
+        "",
+    ];
+    for path in hostile {
+        let refused = sandbox.unlink(OWNER, id, path).await.unwrap_err();
+        let code = refused.code();
+        assert!(matches!(code, "no-file" | "bad-name"), "{path}: {refused}");
+    }
+    assert_eq!(std::fs::read_to_string(&precious).unwrap(), "keep");
+    let left = one.bash("cat deep/real.txt; ls").await.stdout.text;
+    assert_eq!(left, "x\nabove\nalias\naround\ndeep\nfile\nfolder\nroot\n");
+    sandbox.unlink(OWNER, id, "deep/real.txt").await.unwrap();
+    assert_eq!(one.bash("ls deep").await.stdout.text, "");
+}
+
+#[tokio::test]
 async fn files_go_in_and_come_out_and_links_are_not_followed() {
     let one = Sandboxed::open(|_| {}).await;
     let (sandbox, id) = (&one.sandbox, one.session.as_str());
@@ -243,7 +286,7 @@ async fn a_skill_is_written_once_and_shared() {
         digest: "d1".into(),
         files: vec![SkillFile {
             path: "a/b.txt".into(),
-            bytes: text.into(),
+            bytes: text.to_owned().into(),
             executable: false,
         }],
     };
@@ -301,7 +344,7 @@ async fn a_session_shows_skills_that_were_added_later() {
         digest: digest.into(),
         files: vec![SkillFile {
             path: "SKILL.md".into(),
-            bytes: text.into(),
+            bytes: text.to_owned().into(),
             executable: false,
         }],
     };

@@ -93,15 +93,15 @@ async fn turns_are_kept_under_every_call_until_their_time_is_over(bed: Bed) {
     let store = bed.open().await;
     let (tenant, hour) = (&bed.tenant, Duration::from_secs(3600));
     store
-        .keep_turns(tenant, &["call_1", "call_2"], "[1]", hour)
+        .keep_turns(tenant, &[("call_1", "[1]"), ("call_2", "[1]")], hour)
         .await
         .unwrap();
     store
-        .keep_turns(tenant, &["call_2"], "[2]", hour)
+        .keep_turns(tenant, &[("call_2", "[2]")], hour)
         .await
         .unwrap();
     store
-        .keep_turns(tenant, &["call_3"], "[3]", Duration::ZERO)
+        .keep_turns(tenant, &[("call_3", "[3]")], Duration::ZERO)
         .await
         .unwrap();
     let kept = async |call: &str| store.kept_turns(tenant, call).await.unwrap();
@@ -111,6 +111,6 @@ async fn turns_are_kept_under_every_call_until_their_time_is_over(bed: Bed) {
     let other = other(&store).await;
     assert_eq!(store.kept_turns(&other, "call_1").await.unwrap(), None);
     let long = "x".repeat((8 << 20) + 1);
-    let refused = store.keep_turns(tenant, &["call_4"], &long, hour).await;
+    let refused = store.keep_turns(tenant, &[("call_4", &long)], hour).await;
     assert_eq!(refused.unwrap_err().code(), "value-invalid");
 }

@@ -10,7 +10,7 @@ use super::usage::read_usage;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Block, Content, Delta, StopReason, StreamEvent, Usage};
+use crate::neutral::{ApiError, Block, Content, Delta, Map, StopReason, StreamEvent, Usage};
 
 /// Reads the events of one Messages stream. Compatible servers number their blocks in
 /// many ways; they are numbered anew here.
@@ -158,6 +158,7 @@ impl MessagesReader {
             stop_details: delta.take("stop_details"),
             container: delta.take("container"),
             usage: self.usage.clone(),
+            rest: Map::new(),
         })
     }
 }

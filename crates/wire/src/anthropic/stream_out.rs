@@ -62,6 +62,7 @@ fn write_message_delta(event: &StreamEvent, out: &mut Vec<u8>) {
         stop_details,
         container,
         usage,
+        rest,
     } = event
     else {
         return;
@@ -72,7 +73,10 @@ fn write_message_delta(event: &StreamEvent, out: &mut Vec<u8>) {
     delta.insert("stop_sequence".to_owned(), stop_sequence.clone().into());
     put(&mut delta, "stop_details", stop_details.clone());
     put(&mut delta, "container", container.clone());
-    let data = json!({"type": "message_delta", "delta": delta, "usage": write_usage(usage)});
+    let mut data = Map::from_iter([("type".to_owned(), "message_delta".into())]);
+    data.insert("delta".to_owned(), delta.into());
+    data.insert("usage".to_owned(), write_usage(usage));
+    data.extend(rest.clone());
     write_json(out, "message_delta", &data);
 }
 

@@ -10,7 +10,7 @@ use crate::calls::{Calls, Fragment};
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Block, Content, StreamEvent, Usage, refusal_details};
+use crate::neutral::{ApiError, Block, Content, Map, StreamEvent, Usage, refusal_details};
 use crate::openai::{read_error_value, read_usage};
 
 /// The most text that may come between fragments of a call.
@@ -244,6 +244,7 @@ impl ChatReader {
             stop_details: refused.then(|| refusal_details(Some(&self.refusal))),
             container: None,
             usage: self.usage.clone(),
+            rest: Map::new(),
         });
         out.push(StreamEvent::MessageStop);
         self.ended = true;

@@ -8,8 +8,8 @@ use crate::anthropic::block_to_client;
 use crate::arguments;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
-use crate::fields::Path;
-use crate::neutral::{Block, Content, Delta, StreamEvent, Usage};
+use crate::fields::{Path, put};
+use crate::neutral::{Block, Content, Delta, Map, StreamEvent, Usage};
 use crate::openai::{Spoken, explanation, render_error, write_usage};
 use crate::sse::{write_json, write_text};
 
@@ -74,6 +74,7 @@ impl ChatWriter {
                 stop_details,
                 container,
                 usage,
+                rest,
                 ..
             } => {
                 let refusal = explanation(stop_details.as_ref());
@@ -82,7 +83,9 @@ impl ChatWriter {
                 }
                 let told = refusal.is_some_and(|why| self.spoken.allows(why));
                 let reason = finish_reason(stop_reason.as_ref(), told);
-                self.last(reason, container.as_ref(), usage, out);
+                let mut rest = rest.clone();
+                put(&mut rest, "container", container.clone());
+                self.last(reason, rest, usage, out);
             }
             StreamEvent::MessageStop => write_text(out, "", "[DONE]"),
             StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
@@ -190,13 +193,11 @@ impl ChatWriter {
         }
     }
 
-    fn last(&mut self, reason: &str, container: Option<&Value>, usage: &Usage, out: &mut Vec<u8>) {
+    fn last(&mut self, reason: &str, more: Map, usage: &Usage, out: &mut Vec<u8>) {
         let mut chunk = self.head();
         if let Some(map) = chunk.as_object_mut() {
             map.insert("choices".to_owned(), choices(json!({}), Some(reason)));
-            if let Some(container) = container {
-                map.insert("container".to_owned(), container.clone());
-            }
+            map.extend(more);
         }
         write_json(out, "", &chunk);
         if self.context.include_usage {

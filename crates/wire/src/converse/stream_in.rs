@@ -9,7 +9,7 @@ use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::event_stream::Frame;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Block, Content, StreamEvent, Usage};
+use crate::neutral::{ApiError, Block, Content, Map, StreamEvent, Usage};
 
 /// Reads the frames of one stream.
 #[derive(Debug)]
@@ -179,6 +179,7 @@ impl ConverseReader {
                     stop_details: None,
                     container: None,
                     usage: self.usage.clone(),
+                    rest: Map::new(),
                 });
                 out.push(StreamEvent::MessageStop);
                 self.ended = true;

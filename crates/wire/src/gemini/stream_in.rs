@@ -9,7 +9,7 @@ use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
 use crate::names::made_id;
-use crate::neutral::{ApiError, StopReason, StreamEvent, Usage, refusal_details};
+use crate::neutral::{ApiError, Map, StopReason, StreamEvent, Usage, refusal_details};
 use crate::sealed::seal_gemini;
 
 /// Reads the fragments of one stream.
@@ -95,6 +95,7 @@ impl GeminiReader {
             stop_sequence: None,
             container: None,
             usage: self.usage.clone(),
+            rest: Map::new(),
         });
         out.push(StreamEvent::MessageStop);
         self.ended = true;

@@ -46,7 +46,9 @@ impl Collector {
                 stop_details,
                 container,
                 usage,
+                rest,
             } => {
+                self.response.rest.extend(rest);
                 self.response.stop_reason = stop_reason;
                 self.response.stop_sequence = stop_sequence;
                 self.response.stop_details = stop_details;

@@ -4,6 +4,7 @@
 //! knowing any dialect: collecting a stream into a response, replaying a response
 //! as a stream, adding up usage.
 
+mod adopt;
 mod block;
 mod collect;
 mod error;
@@ -18,6 +19,7 @@ mod turns;
 mod unroll;
 mod usage;
 
+pub use adopt::adopt;
 pub use block::{Block, Content, Message, Role, Source};
 pub use collect::Collector;
 pub use error::{ApiError, ErrorKind};
@@ -30,7 +32,7 @@ pub use response::{Response, StopReason};
 pub use stream::{Delta, StreamEvent};
 pub use tool::{Tool, ToolChoice, ToolKind};
 pub(crate) use turns::{Turn, push_turn, tagged_system, turns};
-pub(crate) use unroll::unroll;
+pub(crate) use unroll::{unroll, unroll_but};
 pub use usage::Usage;
 
 /// A JSON object whose fields keep their order.

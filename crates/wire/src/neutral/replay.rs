@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Block, Content, Delta, Response, StreamEvent};
+use super::{Block, Content, Delta, Map, Response, StreamEvent};
 use crate::Dialect;
 
 /// The events of a whole answer: one delta per growing block.
@@ -32,6 +32,7 @@ pub fn replay(response: Response) -> Vec<StreamEvent> {
         stop_details: response.stop_details,
         container: response.container,
         usage: response.usage,
+        rest: Map::new(),
     });
     events.push(StreamEvent::MessageStop);
     events

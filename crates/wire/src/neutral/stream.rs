@@ -51,6 +51,8 @@ pub enum StreamEvent {
         container: Option<Value>,
         /// What the message cost in all.
         usage: Usage,
+        /// Fields of ours for the top of the answer, whatever dialect it is told in.
+        rest: Map,
     },
     /// The answer has ended; once, last.
     MessageStop,

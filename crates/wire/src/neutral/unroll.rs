@@ -13,6 +13,15 @@ use crate::fields::Path;
 /// any provider sees which tools ran and what they gave. A call without a result (a
 /// paused turn) is left out, and said so.
 pub(crate) fn unroll<'a>(messages: &'a [Message], drops: &mut Drops) -> Cow<'a, [Message]> {
+    unroll_but(messages, &|_| false, drops)
+}
+
+/// The same, but calls whose ids are to be kept stay the server's.
+pub(crate) fn unroll_but<'a>(
+    messages: &'a [Message],
+    kept: &dyn Fn(&str) -> bool,
+    drops: &mut Drops,
+) -> Cow<'a, [Message]> {
     let blocks = || messages.iter().flat_map(|message| &message.content);
     let answered: HashSet<&str> = blocks()
         .filter_map(|block| match &block.content {
@@ -32,6 +41,10 @@ pub(crate) fn unroll<'a>(messages: &'a [Message], drops: &mut Drops) -> Cow<'a, 
         };
         for (b, block) in message.content.iter().enumerate() {
             match &block.content {
+                Content::ServerToolUse { id, .. }
+                | Content::ServerToolResult {
+                    tool_use_id: id, ..
+                } if kept(id) => open.content.push(block.clone()),
                 Content::ServerToolUse { id, name, input } if answered.contains(id.as_str()) => {
                     open.content.push(Block::tool_use(id, name, input.clone()));
                 }

@@ -40,7 +40,7 @@ pub(crate) fn echo(request: &Request) -> Map {
         "temperature": request.temperature,
         "text": text,
         "tool_choice": choice.unwrap_or_else(|| "auto".into()),
-        "tools": write_tools(request, &mut unused),
+        "tools": without_secrets(write_tools(request, &mut unused)),
         "top_p": request.top_p,
         "truncation": request.rest.get("truncation").cloned().unwrap_or_else(|| "disabled".into()),
         "user": request.user,
@@ -49,4 +49,16 @@ pub(crate) fn echo(request: &Request) -> Map {
         Value::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+/// Answers are kept and logged by many hands; secrets for a container's code are not
+/// said again.
+fn without_secrets(mut tools: Vec<Value>) -> Vec<Value> {
+    for tool in &mut tools {
+        let policy = tool.pointer_mut("/environment/network_policy");
+        if let Some(Value::Object(policy)) = policy {
+            policy.shift_remove("domain_secrets");
+        }
+    }
+    tools
 }

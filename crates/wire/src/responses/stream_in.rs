@@ -11,7 +11,7 @@ use crate::chat::escaped;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Content, StreamEvent, Usage, refusal_details};
+use crate::neutral::{ApiError, Content, Map, StreamEvent, Usage, refusal_details};
 use crate::openai::read_usage;
 
 /// Reads the events of one stream.
@@ -300,6 +300,7 @@ impl ResponsesReader {
             stop_details: refused.then(|| refusal_details(Some(&self.refusal))),
             container: None,
             usage,
+            rest: Map::new(),
         });
         out.push(StreamEvent::MessageStop);
         self.ended = true;

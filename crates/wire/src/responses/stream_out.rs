@@ -123,9 +123,11 @@ impl ResponsesWriter {
             stop_details,
             container,
             usage: cost,
+            rest,
             ..
         } = event
         {
+            response.extend(rest.clone());
             let refusal = explanation(stop_details.as_ref());
             if let (true, Some(why)) = (self.spoken.is_empty(), refusal) {
                 self.refuse(why, out);

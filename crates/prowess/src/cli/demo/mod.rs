@@ -62,7 +62,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         .context("cannot start the runtime")?;
     runtime.block_on(async {
         let signals = Signals::listen().context("cannot listen for signals")?;
-        let stage = Stage::open(args.reduced).await?;
+        let reduced = args.reduced;
+        let stage = Stage::open(move |sandbox| sandbox.allow_reduced = reduced).await?;
         let played = play(args, &stage, signals).await;
         stage.close().await;
         played
@@ -165,4 +166,38 @@ async fn save(args: &Args, stage: &Stage, files: &[String]) -> anyhow::Result<()
         count(files.len(), "file"),
         size(content.len() as u64)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn where_no_code_can_run_nothing_is_stored_and_it_ends_as_a_problem() {
+        let nowhere = tempfile::tempdir().unwrap();
+        let runtime = nowhere.path().to_owned();
+        let stage = Stage::open(move |sandbox| sandbox.runtime = runtime).await;
+        let stage = stage.unwrap();
+        let args = Args {
+            output: nowhere.path().join("ball.gif"),
+            once: true,
+            keep: false,
+            reduced: true,
+        };
+        let refused = stage.prowess.sandbox().await.unwrap_err();
+        assert_eq!(refused.code(), "sandbox-unavailable");
+        assert!(
+            refused.to_string().contains("holds no runtime"),
+            "{refused}"
+        );
+        let signals = Signals::listen().unwrap();
+        let played = play(&args, &stage, signals).await.unwrap();
+        assert_eq!(played, Exit::Problems);
+        let (store, page) = (stage.prowess.store(), Default::default());
+        let tenant = prowess_store::TenantId::default_tenant();
+        let stored = store.list_skills(&tenant, &Default::default(), &page).await;
+        assert!(stored.unwrap().items.is_empty());
+        assert!(!args.output.exists());
+        stage.close().await;
+    }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use prowess_provider::config::{Kind, ModelConfig, ProviderConfig, ScriptedOptions};
+use prowess_sandbox::Settings as SandboxSettings;
 use prowess_server::{ServeOptions, Settings, serve};
 use prowess_skill::{Bundle, Layout, Limits, Options, Skill};
 use reqwest::multipart::{Form, Part};
@@ -43,14 +44,16 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    pub(super) async fn open(reduced: bool) -> anyhow::Result<Stage> {
+    pub(super) async fn open(
+        tune: impl FnOnce(&mut SandboxSettings) + Send + 'static,
+    ) -> anyhow::Result<Stage> {
         let folder = tempfile::tempdir().context("no temporary folder can be made")?;
         let script = Kind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
         let prowess = Prowess::builder()
             .data_dir(folder.path())
             .provider(ProviderConfig::new("stage", script))
             .model(ModelConfig::new("demo", "stage"))
-            .sandbox(move |settings| settings.allow_reduced = reduced)
+            .sandbox(tune)
             .open()
             .await?;
         let listener = TcpListener::bind("127.0.0.1:0").await;

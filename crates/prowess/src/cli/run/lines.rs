@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use prowess_engine::{Step, Turn};
-use prowess_wire::neutral::{Delta, StreamEvent};
+use prowess_engine::Step;
+use prowess_wire::neutral::{Delta, Map, StreamEvent};
 use serde_json::{Value, json};
 
 use super::Teller;
@@ -49,33 +49,9 @@ impl Teller for Lines {
 }
 
 fn told(step: &Step) -> Value {
-    match step {
-        Step::Turn(Turn {
-            number,
-            provider,
-            model,
-            dropped,
-            ..
-        }) => {
-            let dropped: Vec<&str> = dropped.iter().map(|d| d.field.as_str()).collect();
-            json!({"type": "turn", "number": number, "provider": provider, "model": model,
-                "dropped": dropped})
-        }
-        Step::ToolStarted { id, name, input } => {
-            json!({"type": "tool_started", "id": id, "name": name, "input": input})
-        }
-        Step::ToolEnded {
-            id,
-            name,
-            is_error,
-            shown,
-            millis,
-        } => json!({"type": "tool_ended", "id": id, "name": name, "is_error": is_error,
-            "shown": shown, "millis": millis}),
-        Step::SkillLoaded { name } => json!({"type": "skill_loaded", "name": name}),
-        Step::FileMade(made) => json!({"type": "file_made", "file": made}),
-        Step::LimitMet(limit) => json!({"type": "limit_met", "limit": limit.as_str()}),
-    }
+    let mut told = Map::from_iter([("type".to_owned(), step.kind().into())]);
+    told.extend(step.fields());
+    told.into()
 }
 
 fn line(value: &Value) -> anyhow::Result<()> {

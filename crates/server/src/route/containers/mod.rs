@@ -46,6 +46,10 @@ pub(super) fn routes(app: &App) -> Router<App> {
 
 /// A container, as OpenAI's clients expect one.
 fn told(container: &Container) -> Value {
+    let network = match container.domains.as_slice() {
+        [] => json!({"type": "disabled"}),
+        domains => json!({"type": "allowlist", "allowed_domains": domains}),
+    };
     json!({
         "id": container.id,
         "object": "container",
@@ -55,7 +59,7 @@ fn told(container: &Container) -> Value {
         "last_active_at": container.used,
         "expires_after": {"anchor": "last_active_at", "minutes": container.minutes},
         "memory_limit": format!("{}g", (container.memory >> 30).max(1)),
-        "network_policy": {"type": "disabled"},
+        "network_policy": network,
     })
 }
 

@@ -173,6 +173,10 @@ impl Asked<'_> {
                 caller: self.on_behalf.clone(),
             };
             // Few requests become a run; the others need no room for one.
+            if incoming.task == Task::CountTokens {
+                let counted = Box::pin(run::count(self.app.engine(), asked, incoming)).await?;
+                return Ok(Called::Forwarded(Forwarded::Counted(counted)));
+            }
             let begun = Box::pin(run::begin(self.app.engine(), asked, incoming, meter)).await?;
             return Ok(Called::Run(Box::new(begun)));
         }

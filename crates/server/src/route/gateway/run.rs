@@ -4,14 +4,13 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use futures_util::StreamExt;
 use prowess_engine::{Engine, Run, RunError, RunEvent, RunRequest};
-use prowess_provider::{Caller, Incoming, Route, Task};
+use prowess_provider::{Caller, Counted, Incoming, Route};
 use prowess_store::TenantId;
 use prowess_wire::neutral::{Collector, Response as Whole, StreamEvent};
 use prowess_wire::{Client, Dropped, ReplyContext, read_request};
 
 use super::answer::{self, Reply};
 use super::failure::Failure;
-use crate::error::ApiError;
 use crate::meter::Meter;
 
 /// Names the run, by which its record is found.
@@ -22,6 +21,29 @@ pub(super) struct Asked {
     pub(super) tenant: TenantId,
     pub(super) route: Route,
     pub(super) caller: Caller,
+}
+
+impl Asked {
+    fn run_request(self, incoming: &Incoming<'_>) -> Result<RunRequest, Failure> {
+        Ok(RunRequest {
+            tenant: self.tenant,
+            client: incoming.client,
+            request: read_request(incoming.client, incoming.body)?,
+            members: Vec::new(),
+            route: self.route,
+            caller: self.caller,
+        })
+    }
+}
+
+/// Counts the tokens that a run would begin with.
+pub(super) async fn count(
+    engine: &Engine,
+    asked: Asked,
+    incoming: Incoming<'_>,
+) -> Result<Counted, Failure> {
+    let asked = asked.run_request(&incoming)?;
+    Ok(engine.count(asked).await?)
 }
 
 /// A run whose answer has begun.
@@ -39,24 +61,10 @@ pub(super) async fn begin(
     incoming: Incoming<'_>,
     meter: &mut Meter,
 ) -> Result<Begun, Failure> {
-    let client = incoming.client;
-    if incoming.task != Task::Generate {
-        let message = "tokens of a request that names stored skills cannot be counted; leave \
-                       `container` out of it";
-        return Err(ApiError::bad_request("skills-not-counted", message).into());
-    }
-    let request = read_request(client, incoming.body)?;
-    let stream = request.stream;
-    let context = ReplyContext::of(&request, answer::now());
+    let asked = asked.run_request(&incoming)?;
+    let stream = asked.request.stream;
+    let context = ReplyContext::of(&asked.request, answer::now());
     let kinds: Vec<_> = asked.route.targets().to_vec();
-    let asked = RunRequest {
-        tenant: asked.tenant,
-        client,
-        request,
-        members: Vec::new(),
-        route: asked.route,
-        caller: asked.caller,
-    };
     let mut run = engine.start(asked).await?;
     let first = run.begun().await?;
     if let Some(turn) = &first {
@@ -105,28 +113,33 @@ fn told(event: RunEvent) -> Option<StreamEvent> {
     match event {
         RunEvent::Answer(event) => Some(event),
         RunEvent::Failed(error) => Some(StreamEvent::Error(error.to_api_error())),
-        RunEvent::Step(_) | RunEvent::Extra(_) => None,
+        RunEvent::Step(_) => None,
     }
 }
 
 /// The whole answer of a run.
 async fn collect(client: Client, mut run: Run) -> Result<Whole, RunError> {
     let mut collector = Collector::new(client.into());
-    let mut extra = Default::default();
     let broken = |error| RunError::Broken(Box::new(error));
     while let Some(event) = run.next().await {
         match event {
-            RunEvent::Answer(event) => collector.push(event).map_err(broken)?,
+            RunEvent::Answer(event) => {
+                let event = of_client(client, event);
+                collector.push(event).map_err(broken)?;
+            }
             RunEvent::Failed(error) => return Err(error),
-            RunEvent::Extra(fields) => extra = fields,
             RunEvent::Step(_) => {}
         }
     }
-    let mut whole = collector.finish().map_err(broken)?;
-    if client != Client::Messages {
-        // Unknown fields of a message are Anthropic's.
-        whole.rest.clear();
+    collector.finish().map_err(broken)
+}
+
+/// Unknown fields of a message are Anthropic's, and mean nothing to others.
+fn of_client(client: Client, mut event: StreamEvent) -> StreamEvent {
+    if let StreamEvent::MessageStart { rest, .. } = &mut event
+        && client != Client::Messages
+    {
+        rest.clear();
     }
-    whole.rest.extend(extra);
-    Ok(whole)
+    event
 }

@@ -1,0 +1,210 @@
+//! What a request asks of the network for its code: domains, and secrets for them. It
+//! gets exactly that, if the operator lets it have it.
+
+use prowess_sandbox::{DomainRule, Network, Secret};
+use prowess_toolbox::NamedSecret;
+use prowess_wire::neutral::Map;
+use serde_json::Value;
+
+use crate::error::RunError;
+use crate::ids;
+
+/// More of either are refused.
+const MOST: usize = 100;
+/// Bytes of a secret.
+const LONGEST_SECRET: usize = 8 << 10;
+
+/// What is asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Reach {
+    /// The field that asks.
+    field: String,
+    domains: Vec<DomainRule>,
+    pub(crate) secrets: Vec<NamedSecret>,
+}
+
+impl Reach {
+    /// Reads a `network_policy`; none when nothing is said.
+    pub(crate) fn read(policy: Option<&Value>, field: &str) -> Result<Option<Self>, RunError> {
+        let policy = match policy {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::Object(policy)) => policy,
+            Some(_) => return Err(RunError::naming(field, "must be an object with a `type`")),
+        };
+        let mut reach = Reach {
+            field: field.to_owned(),
+            ..Reach::default()
+        };
+        match policy.get("type").and_then(Value::as_str) {
+            Some("disabled") => {}
+            Some("allowlist") => {
+                reach.read_domains(policy)?;
+                reach.read_secrets(policy)?;
+            }
+            _ => {
+                let why = "must be `disabled` or `allowlist`";
+                return Err(RunError::naming(format!("{field}.type"), why));
+            }
+        }
+        Ok(Some(reach))
+    }
+
+    fn read_domains(&mut self, policy: &Map) -> Result<(), RunError> {
+        let field = format!("{}.allowed_domains", self.field);
+        let domains = list(policy, "allowed_domains", &field)?;
+        if domains.is_empty() {
+            return Err(RunError::naming(field, "an allowlist needs some domains"));
+        }
+        for (i, domain) in domains.iter().enumerate() {
+            self.domains
+                .push(rule(Some(domain), &format!("{field}[{i}]"))?);
+        }
+        Ok(())
+    }
+
+    fn read_secrets(&mut self, policy: &Map) -> Result<(), RunError> {
+        let field = format!("{}.domain_secrets", self.field);
+        for (i, secret) in list(policy, "domain_secrets", &field)?.iter().enumerate() {
+            let field = format!("{field}[{i}]");
+            let text = |key: &str| secret.get(key).and_then(Value::as_str).unwrap_or_default();
+            let domain = rule(secret.get("domain"), &format!("{field}.domain"))?;
+            if !self.domains.iter().any(|rule| rule.includes(&domain)) {
+                let why = format!("`{domain}` is not among the allowed_domains");
+                return Err(RunError::naming(format!("{field}.domain"), why));
+            }
+            let (name, value) = (text("name"), text("value"));
+            if !is_variable(name) {
+                let why = "must be the name of a variable: letters, digits and _";
+                return Err(RunError::naming(format!("{field}.name"), why));
+            }
+            let fits = !value.is_empty() && value.len() <= LONGEST_SECRET;
+            if !fits || value.chars().any(char::is_control) {
+                let why = format!("must be 1 to {LONGEST_SECRET} bytes without line breaks");
+                return Err(RunError::naming(format!("{field}.value"), why));
+            }
+            self.secrets.push(NamedSecret {
+                variable: name.to_owned(),
+                secret: Secret {
+                    stand_in: ids::stand_in(),
+                    value: value.to_owned(),
+                    domain,
+                },
+            });
+        }
+        Ok(())
+    }
+
+    /// What a session may reach, if all of it is what the operator allows.
+    pub(crate) fn granted(&self, allowed: &[DomainRule]) -> Result<Network, RunError> {
+        let may = |asked: &&DomainRule| allowed.iter().any(|rule| rule.includes(asked));
+        if let Some(refused) = self.domains.iter().find(|asked| !may(asked)) {
+            return Err(RunError::Network {
+                field: format!("{}.allowed_domains", self.field),
+                domain: refused.to_string(),
+            });
+        }
+        Ok(match self.domains.is_empty() {
+            true => Network::Off,
+            false => Network::Allow(self.domains.clone()),
+        })
+    }
+
+    /// Refuses secrets where they would have to be kept.
+    pub(crate) fn without_secrets(&self) -> Result<(), RunError> {
+        match self.secrets.is_empty() {
+            true => Ok(()),
+            false => Err(RunError::naming(
+                format!("{}.domain_secrets", self.field),
+                "secrets are not kept; name them in the `shell` tool of each request",
+            )),
+        }
+    }
+}
+
+fn list<'a>(policy: &'a Map, key: &str, field: &str) -> Result<&'a [Value], RunError> {
+    match policy.get(key) {
+        None | Some(Value::Null) => Ok(&[]),
+        Some(Value::Array(list)) if list.len() <= MOST => Ok(list),
+        Some(_) => {
+            let why = format!("must be a list of at most {MOST}");
+            Err(RunError::naming(field, why))
+        }
+    }
+}
+
+fn rule(domain: Option<&Value>, field: &str) -> Result<DomainRule, RunError> {
+    let text = domain.and_then(Value::as_str).unwrap_or_default();
+    text.parse()
+        .map_err(|error: prowess_sandbox::NoDomain| RunError::naming(field, error.to_string()))
+}
+
+fn is_variable(name: &str) -> bool {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.len() <= 100 && name.chars().all(fine) && name.starts_with(|c: char| !c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(policy: Value) -> Result<Option<Reach>, String> {
+        Reach::read(Some(&policy), "network_policy").map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_asked_is_granted_only_whole() {
+        let asked = json!({"type": "allowlist", "allowed_domains": ["a.example.com", "b.org"]});
+        let asked = read(asked).unwrap().unwrap();
+        let rules = |rules: &[&str]| -> Vec<DomainRule> {
+            rules.iter().map(|rule| rule.parse().unwrap()).collect()
+        };
+        let granted = asked.granted(&rules(&["*.example.com", "b.org", "c.org"]));
+        assert_eq!(
+            granted.unwrap(),
+            Network::Allow(rules(&["a.example.com", "b.org"]))
+        );
+        let refused = asked.granted(&rules(&["*.example.com"])).unwrap_err();
+        insta::assert_snapshot!(refused, @"network_policy.allowed_domains: code that runs here may not reach `b.org`; leave it out, or have the operator name it in `[sandbox] domains`");
+        assert_eq!(
+            read(json!({"type": "disabled"}))
+                .unwrap()
+                .unwrap()
+                .granted(&[])
+                .unwrap(),
+            Network::Off
+        );
+        assert_eq!(Reach::read(None, "x").unwrap(), None);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_with_its_place() {
+        let secret = |secret: Value| json!({"type": "allowlist", "allowed_domains": ["a.org"], "domain_secrets": [secret]});
+        let wrong = [
+            json!({"type": "open"}),
+            json!({"type": "allowlist"}),
+            json!({"type": "allowlist", "allowed_domains": ["10.0.0.1"]}),
+            secret(json!({"domain": "b.org", "name": "KEY", "value": "v"})),
+            secret(json!({"domain": "a.org", "name": "K=", "value": "v"})),
+            secret(json!({"domain": "a.org", "name": "KEY", "value": "a\r\nb"})),
+        ];
+        let told = wrong.map(|policy| read(policy).unwrap_err());
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        network_policy.type: must be `disabled` or `allowlist`
+        network_policy.allowed_domains: an allowlist needs some domains
+        network_policy.allowed_domains[0]: "10.0.0.1" is no domain: write example.com, or *.example.com for all beneath it
+        network_policy.domain_secrets[0].domain: `b.org` is not among the allowed_domains
+        network_policy.domain_secrets[0].name: must be the name of a variable: letters, digits and _
+        network_policy.domain_secrets[0].value: must be 1 to 8192 bytes without line breaks
+        "#);
+    }
+
+    #[test]
+    fn a_secret_does_not_show_itself() {
+        let asked = json!({"type": "allowlist", "allowed_domains": ["a.org"],
+            "domain_secrets": [{"domain": "a.org", "name": "KEY", "value": "s3cret"}]});
+        let asked = read(asked).unwrap().unwrap();
+        assert!(!format!("{asked:?}").contains("s3cret"));
+        assert!(asked.without_secrets().is_err());
+    }
+}

@@ -1,0 +1,176 @@
+//! A conversation that goes on after a run: the model is sent what it saw before, to the
+//! byte, so that its prompt cache holds.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod server;
+mod vendors;
+
+use prowess_testkit::SkillFixture;
+use prowess_testkit::upstream::Answer;
+use prowess_wire::Client;
+use serde_json::{Value, json};
+use vendors::client::asks;
+use vendors::sent::Sent;
+use vendors::speak::Vendor;
+use vendors::{Place, Told, run};
+
+/// The smallest picture there is.
+const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
+
+fn bash(command: &str) -> (&'static str, Value) {
+    ("bash_code_execution", json!({"command": command}))
+}
+
+fn edit(input: Value) -> (&'static str, Value) {
+    ("text_editor_code_execution", input)
+}
+
+/// All that a run may tell: files, failures, folders, edits, pictures, mistakes.
+fn turns(vendor: Vendor) -> Vec<Answer> {
+    let path = "/mnt/data/a.txt";
+    let create = json!({"command": "create", "path": path, "file_text": "one\n"});
+    let replace = json!({"command": "str_replace", "path": path, "old_str": "one",
+        "new_str": "two"});
+    let calls = [
+        vec![("load_skill", json!({"name": "report"}))],
+        vec![
+            bash("printf '1,2' > t.csv; echo said; echo so >&2; exit 3"),
+            bash("true"),
+        ],
+        vec![edit(create)],
+        vec![edit(replace)],
+        vec![
+            edit(json!({"command": "view", "path": path})),
+            edit(json!({"command": "view", "path": "/mnt/data/none"})),
+        ],
+        vec![(
+            "load_skill",
+            json!({"name": "report", "path": "assets/dot.gif"}),
+        )],
+        vec![bash("sleep 60"), ("load_skill", json!({"name": "ghost"}))],
+    ];
+    let turns = calls.iter().map(|calls| vendor.calls(false, "Now.", calls));
+    turns.chain([vendor.says(false, "Done.")]).collect()
+}
+
+/// The conversation, an entry for each message or item.
+fn said(vendor: Vendor, sent: &Sent) -> Vec<String> {
+    let key = match vendor {
+        Vendor::Responses => "input",
+        Vendor::Gemini => "contents",
+        _ => "messages",
+    };
+    let all = sent.body[key].as_array().unwrap().iter();
+    all.map(Value::to_string).collect()
+}
+
+/// The same with an answer and a word after it.
+fn and_then(client: Client, asked: &Value, told: &Told) -> Value {
+    let mut asked = asked.clone();
+    let answer = told.json();
+    let word = json!({"role": "user", "content": "Thanks."});
+    match client {
+        Client::Messages => {
+            let said = json!({"role": "assistant", "content": answer["content"]});
+            asked["messages"]
+                .as_array_mut()
+                .unwrap()
+                .extend([said, word]);
+        }
+        _ => {
+            let input = asked["input"].as_array_mut().unwrap();
+            input.extend(answer["output"].as_array().unwrap().iter().cloned());
+            input.push(word);
+        }
+    }
+    asked
+}
+
+async fn place() -> (Place, String) {
+    let config = "[skills]\nturns = 12\n[sandbox]\ntimeout_seconds = 1\n";
+    let place = Place::open(1, config).await;
+    let report = SkillFixture::new("report")
+        .body("Report well.\n")
+        .file("assets/dot.gif", PIXEL);
+    let skill = place.store(&report).await;
+    (place, skill)
+}
+
+#[test]
+fn what_the_model_saw_is_what_it_is_sent_again() {
+    run(async {
+        let (place, skill) = place().await;
+        for client in [Client::Messages, Client::Responses] {
+            for vendor in Vendor::ALL {
+                let before = vendor.before(client);
+                let asked = asks(client, &vendor.model(0), false, &[&skill]);
+                let (told, sent) = place.talk(client, before, &asked, turns(before)).await;
+                assert_eq!((told.status, sent.len()), (200, 8), "{}", told.text);
+                place.lanes[0].forget();
+                let more = and_then(client, &asked, &told);
+                let end = [before.says(false, "Bye.")];
+                let (_, again) = place.talk(client, before, &more, end).await;
+                place.lanes[0].forget();
+                let (was, is) = (said(before, &sent[7]), said(before, &again[0]));
+                assert!(is.len() > was.len());
+                for (was, is) in was.iter().zip(&is) {
+                    assert_eq!(was, is, "{client:?} on {vendor:?}");
+                }
+                assert_eq!(sent[7].system, again[0].system);
+                assert_eq!(sent[7].body["tools"], again[0].body["tools"]);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_conversation_that_is_kept_here_goes_on_the_same_way() {
+    run(async {
+        let (place, skill) = place().await;
+        let (client, vendor) = (Client::Responses, Vendor::Chat);
+        let mut asked = asks(client, &vendor.model(0), false, &[&skill]);
+        asked["store"] = true.into();
+        let (told, sent) = place.talk(client, vendor, &asked, turns(vendor)).await;
+        assert_eq!(told.status, 200, "{}", told.text);
+        place.lanes[0].forget();
+        asked["previous_response_id"] = told.json()["id"].clone();
+        asked["input"] = json!([{"role": "user", "content": "Thanks."}]);
+        let end = [vendor.says(false, "Bye.")];
+        let (_, again) = place.talk(client, vendor, &asked, end).await;
+        let (was, is) = (said(vendor, &sent[7]), said(vendor, &again[0]));
+        assert_eq!(was, is[..was.len()]);
+    });
+}
+
+#[test]
+fn a_result_that_the_client_changed_stays_changed() {
+    run(async {
+        let (place, skill) = place().await;
+        let (client, vendor) = (Client::Messages, Vendor::Anthropic);
+        let asked = asks(client, &vendor.model(0), false, &[&skill]);
+        let turns = [
+            vendor.calls(false, "Now.", &[bash("echo long; printf x > made.txt")]),
+            vendor.says(false, "Done."),
+        ];
+        let (told, sent) = place.talk(client, vendor, &asked, turns).await;
+        assert!(sent[1].result(0).contains("/mnt/data/made.txt"));
+        place.lanes[0].forget();
+        let mut more = and_then(client, &asked, &told);
+        let blocks = more["messages"][1]["content"].as_array_mut().unwrap();
+        let mut blocks = blocks.iter_mut();
+        let result = blocks.find(|b| b["type"] == "bash_code_execution_tool_result");
+        result.unwrap()["content"]["stdout"] = "cleared".into();
+        let end = [vendor.says(false, "Bye.")];
+        let (_, again) = place.talk(client, vendor, &more, end).await;
+        assert!(
+            again[0].result(0).starts_with("cleared"),
+            "{}",
+            again[0].body
+        );
+    });
+}

@@ -1,0 +1,145 @@
+//! A request of another dialect as one of Anthropic's own: for calls that need what only
+//! that dialect can say.
+
+use super::{Content, Format, Message, Request, ToolChoice, ToolKind, unroll_but};
+use crate::Dialect;
+use crate::drops::{Dropped, Drops};
+use crate::error::WireError;
+use crate::fields::{MESSAGES, Path, SYSTEM, TOOLS};
+
+/// How the ids of calls begin that Anthropic's servers made.
+const SERVER_CALL: &str = "srvtoolu_";
+/// A block that only Anthropic has, and that clients of other dialects may borrow.
+const UPLOAD: &str = "container_upload";
+
+/// Makes a request Anthropic's own, so that server tools, containers and blocks of its
+/// servers can be added to it. What only the dialect it came from can carry is left out
+/// of it and named, as it would be when it is written.
+///
+/// # Errors
+/// When the request says something that Anthropic has no word for.
+pub fn adopt(request: &mut Request) -> Result<Vec<Dropped>, WireError> {
+    let mut drops = Drops::default();
+    if request.origin == Dialect::Messages {
+        return Ok(Vec::new());
+    }
+    request.origin = Dialect::Messages;
+    check(request)?;
+    for (i, block) in request.system.iter_mut().enumerate() {
+        drops.rest(&SYSTEM.index(i), &block.rest);
+        block.rest.clear();
+    }
+    let kept = |id: &str| id.starts_with(SERVER_CALL);
+    let mut messages = unroll_but(&request.messages, &kept, &mut drops).into_owned();
+    for (i, message) in messages.iter_mut().enumerate() {
+        strip(message, &MESSAGES.index(i), &mut drops)?;
+    }
+    request.messages = messages;
+    tools(request, &mut drops);
+    drops.rest(&Path::Root, &request.rest);
+    request.rest.clear();
+    Ok(drops.into_vec())
+}
+
+fn check(request: &Request) -> Result<(), WireError> {
+    let field = match (&request.tool_choice, &request.format) {
+        (Some(ToolChoice::Other(_)), _) => "tool_choice",
+        (_, Some(Format::Other(_))) => "output_config.format",
+        _ => return Ok(()),
+    };
+    let why = "Anthropic Messages has no word for what it says";
+    Err(WireError::unsupported(Dialect::Messages, field, why))
+}
+
+fn tools(request: &mut Request, drops: &mut Drops) {
+    let mut at = 0;
+    request.tools.retain_mut(|tool| {
+        let path = &TOOLS.index(at);
+        at += 1;
+        let server = matches!(tool.kind, ToolKind::Server { .. });
+        if server {
+            drops.add(path, "a tool of another vendor's servers");
+        } else {
+            drops.rest(path, &tool.rest);
+            tool.rest.clear();
+        }
+        !server
+    });
+}
+
+fn strip(message: &mut Message, path: &Path<'_>, drops: &mut Drops) -> Result<(), WireError> {
+    drops.rest(path, &message.rest);
+    message.rest.clear();
+    let path = path.key("content");
+    for (i, block) in message.content.iter_mut().enumerate() {
+        match &block.content {
+            Content::Other { kind } if kind == UPLOAD => continue,
+            Content::Other { kind } => {
+                let why = format!("Anthropic Messages has no block of type {kind:?}");
+                return Err(WireError::unsupported(
+                    Dialect::Messages,
+                    path.index(i),
+                    why,
+                ));
+            }
+            _ => {
+                drops.rest(&path.index(i), &block.rest);
+                block.rest.clear();
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Client, read_request, write_request};
+    use serde_json::json;
+
+    #[test]
+    fn a_chat_request_is_written_as_ever_and_what_is_left_out_is_named() {
+        let body = json!({
+            "model": "m", "logit_bias": {"1": 2}, "max_tokens": 5,
+            "messages": [{"role": "system", "content": "Be kind."},
+                {"role": "user", "content": "Go.", "name": "ann"}],
+            "tools": [{"type": "function", "function": {"name": "look", "parameters": {}}}],
+        });
+        let body = body.to_string();
+        let mut request = read_request(Client::Chat, body.as_bytes()).unwrap();
+        let options = Default::default();
+        let before = write_request(Dialect::Messages, &request, &options).unwrap();
+        let dropped = adopt(&mut request).unwrap();
+        let after = write_request(Dialect::Messages, &request, &options).unwrap();
+        assert_eq!(after.body, before.body);
+        assert_eq!(dropped, before.dropped);
+        assert_eq!(after.dropped, []);
+    }
+
+    #[test]
+    fn calls_of_anthropics_servers_stay_and_others_become_ordinary() {
+        let call =
+            |id: &str| json!({"type": "shell_call", "call_id": id, "action": {"commands": ["ls"]}});
+        let output = |id: &str| {
+            json!({"type": "shell_call_output", "call_id": id, "output": [{"stdout": "a",
+            "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]})
+        };
+        let body = json!({"model": "m", "input": [{"role": "user", "content": "Go."},
+            call("srvtoolu_01"), output("srvtoolu_01"), call("call_1"), output("call_1")]});
+        let body = body.to_string();
+        let mut request = read_request(Client::Responses, body.as_bytes()).unwrap();
+        adopt(&mut request).unwrap();
+        let blocks = request.messages.iter().flat_map(|m| &m.content);
+        let kinds: Vec<_> = blocks.map(|block| block.content.kind()).collect();
+        assert_eq!(
+            kinds,
+            [
+                "text",
+                "server_tool_use",
+                "bash_code_execution_tool_result",
+                "tool_use",
+                "tool_result"
+            ]
+        );
+    }
+}
