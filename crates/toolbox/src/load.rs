@@ -74,7 +74,9 @@ async fn load(toolbox: &Toolbox, skill: &Arc<Skill>) -> Outcome {
         let why = format!("the skill `{name}` can only be started by a person");
         return refused(name, "SKILL.md", &why);
     }
-    if let Some(reminder) = remind(toolbox, skill) {
+    if toolbox.options().remind
+        && let Some(reminder) = remind(toolbox, skill)
+    {
         return shown(skill, reminder);
     }
     let skills = match wanted(toolbox, name) {

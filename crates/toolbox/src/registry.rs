@@ -141,6 +141,14 @@ impl Registry {
 }
 
 impl Route {
+    /// Whether it shows skills and changes nothing that a caller could miss.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(
+            self,
+            Self::Load | Self::LoadOne(_) | Self::List | Self::Search | Self::Resource
+        )
+    }
+
     /// The skill whose own tool this is, to be shown when the skill is loaded.
     pub(crate) fn own_skill(&self) -> Option<&str> {
         match self {
