@@ -29,6 +29,7 @@ mod desk;
 mod extension;
 mod face;
 mod folders;
+mod http;
 mod index;
 mod info;
 mod listeners;
@@ -36,6 +37,7 @@ mod page;
 mod progress;
 mod prompts;
 mod resources;
+mod seats;
 pub mod stdio;
 mod supply;
 mod tools;
@@ -43,4 +45,7 @@ mod uri;
 
 pub use desk::Desk;
 pub use folders::Folders;
+pub use http::{Body, Guest, Http, Limits, refusal};
+// What a supply is made of, so that those who implement one need not know the toolbox.
+pub use prowess_toolbox::{Member, Options, Workspace};
 pub use supply::{Skills, Supply, SupplyError, options};
