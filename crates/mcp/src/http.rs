@@ -9,6 +9,7 @@ use crate::face::Face;
 use crate::seats::{Full, Holder, Seats};
 use crate::supply::Supply;
 use bytes::Bytes;
+use futures_util::future::join_all;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
@@ -30,6 +31,9 @@ const SESSION: &str = "mcp-session-id";
 
 /// How often ended sessions are forgotten.
 const TIDY: Duration = Duration::from_secs(60);
+
+/// How long sessions may take to end when the server does.
+const LEAVE: Duration = Duration::from_secs(10);
 
 /// The body of an answer: whole, or events as they come.
 pub type Body = BoxBody<Bytes, Infallible>;
@@ -142,8 +146,10 @@ impl Http {
             // It may have ended by itself.
             let _ = self.0.sessions.close_session(&id).await;
         }
-        for desk in self.0.seats.clear() {
-            desk.close().await;
+        let desks = self.0.seats.clear();
+        let closing = desks.iter().map(|desk| desk.close());
+        if tokio::time::timeout(LEAVE, join_all(closing)).await.is_err() {
+            tracing::warn!("sessions of MCP did not end in time; their files are left to expire");
         }
     }
 }
