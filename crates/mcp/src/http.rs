@@ -148,7 +148,10 @@ impl Http {
         }
         let desks = self.0.seats.clear();
         let closing = desks.iter().map(|desk| desk.close());
-        if tokio::time::timeout(LEAVE, join_all(closing)).await.is_err() {
+        if tokio::time::timeout(LEAVE, join_all(closing))
+            .await
+            .is_err()
+        {
             tracing::warn!("sessions of MCP did not end in time; their files are left to expire");
         }
     }
@@ -193,7 +196,12 @@ impl Shared {
             .with_max_request_body_bytes(self.limits.message)
             .with_cancellation_token(self.stop.clone());
         let service = StreamableHttpService::new(face, Arc::clone(&self.sessions), config);
-        let response = service.handle(request.map(Whole::new)).await;
+        let ends = request.method() == Method::DELETE;
+        let mut response = service.handle(request.map(Whole::new)).await;
+        // Some clients take "accepted" for a failure to end.
+        if ends && response.status() == StatusCode::ACCEPTED {
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
         let began = response.headers().get(SESSION);
         if let Some(id) = began.and_then(|id| id.to_str().ok()) {
             self.seats.bind(id, guest.holder());
