@@ -12,7 +12,7 @@ use rmcp::service::SubscriptionContext;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 /// How often the skills are looked at while somebody listens.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -20,11 +20,20 @@ const PERIOD: Duration = Duration::from_secs(2);
 /// A look may take this part of the time between two of them, and no more.
 const SHARE: u32 = 50;
 
+/// How long a result waits for a client that was told of new tools to ask for them. One
+/// that asks later gets them later: its model is told of tools that it is not yet shown.
+const RELIST: Duration = Duration::from_millis(300);
+
+/// What a client gets to take in the tools it asked for.
+const SETTLE: Duration = Duration::from_millis(50);
+
 /// What one session has.
 pub struct Desk {
     supply: Arc<dyn Supply>,
     open: OnceCell<Open>,
     pub(crate) listeners: Listeners,
+    /// How often its tools were listed.
+    lists: watch::Sender<u64>,
     /// Where its end is seen to, wherever it is dropped.
     home: Handle,
     /// Held for as long as the session is.
@@ -48,6 +57,7 @@ impl Desk {
             supply,
             open: OnceCell::new(),
             listeners: Listeners::default(),
+            lists: watch::Sender::default(),
             home: Handle::current(),
             _seat: None,
         }
@@ -97,6 +107,11 @@ impl Desk {
         Ok(open)
     }
 
+    /// Notes that its tools were listed.
+    pub(crate) fn listed(&self) {
+        self.lists.send_modify(|lists| *lists += 1);
+    }
+
     /// Tells what a call has changed beside its result.
     pub(crate) async fn tell_of(&self, outcome: &Outcome, tools_before: usize) {
         let Some(open) = self.open.get() else {
@@ -108,7 +123,14 @@ impl Desk {
             prompts: false,
             resources: !outcome.outputs.is_empty(),
         };
-        self.listeners.tell(changed).await;
+        let mut lists = self.lists.subscribe();
+        let told = self.listeners.tell(changed).await;
+        if loaded && told {
+            let asked = tokio::time::timeout(RELIST, lists.changed()).await;
+            if asked.is_ok() {
+                tokio::time::sleep(SETTLE).await;
+            }
+        }
     }
 
     /// Tells one subscription of changes until it ends.

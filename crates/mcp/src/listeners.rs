@@ -66,21 +66,24 @@ impl Listeners {
         self.with(|listening| listening.all.retain(|(one, _)| *one != number));
     }
 
-    /// Tells all who listen. One that cannot be told holds up nobody for long.
-    pub(crate) async fn tell(&self, changed: Changed) {
+    /// Tells all who listen, and returns whether anybody does. One that cannot be told
+    /// holds up nobody for long.
+    pub(crate) async fn tell(&self, changed: Changed) -> bool {
         if !changed.any() {
-            return;
+            return false;
         }
         let all = self.with(|listening| {
             listening.all.retain(|(_, one)| !one.is_gone());
             listening.all.clone()
         });
+        let anybody = !all.is_empty();
         for (_, listener) in all {
             let told = tokio::time::timeout(PATIENCE, listener.tell(changed)).await;
             if told.is_err() {
                 tracing::debug!("a listener took no notification");
             }
         }
+        anybody
     }
 
     fn with<T>(&self, then: impl FnOnce(&mut Listening) -> T) -> T {

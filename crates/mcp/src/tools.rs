@@ -15,7 +15,9 @@ use serde_json::Value;
 pub(crate) async fn list(desk: &Desk) -> Result<ListToolsResult, ErrorData> {
     let toolbox = &desk.refreshed().await?.toolbox;
     let tools = toolbox.tools().into_iter().map(|spec| told(toolbox, spec));
-    Ok(ListToolsResult::with_all_items(tools.collect()))
+    let listed = ListToolsResult::with_all_items(tools.collect());
+    desk.listed();
+    Ok(listed)
 }
 
 fn told(toolbox: &Toolbox, spec: ToolSpec) -> Tool {
