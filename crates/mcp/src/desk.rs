@@ -3,7 +3,7 @@
 //! It is set up when first needed, so that a server answers `initialize` at once. When it
 //! is dropped, its files and its sandbox session go.
 
-use crate::listeners::{Changed, Listener, Listeners};
+use crate::listeners::{Changed, Listeners};
 use crate::supply::{Skills, Supply};
 use prowess_skill::Skill;
 use prowess_toolbox::{Member, Outcome, Toolbox, Workspace};
@@ -135,8 +135,7 @@ impl Desk {
 
     /// Tells one subscription of changes until it ends.
     pub(crate) async fn listen(&self, subscription: &SubscriptionContext) {
-        let sink = subscription.sink().clone();
-        let number = self.listeners.add(Listener::Subscription(sink));
+        let number = self.listeners.subscribe(subscription.sink().clone()).await;
         tokio::select! {
             () = subscription.cancelled() => {}
             () = self.watch() => {}

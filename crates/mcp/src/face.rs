@@ -19,6 +19,17 @@ impl ServerHandler for Face {
         info::config()
     }
 
+    async fn initialize(
+        &self,
+        params: InitializeRequestParams,
+        context: Context,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(params.clone());
+        // Before it may ask for anything, so that it misses nothing.
+        self.0.listeners.add(Listener::Session(context.peer));
+        self.negotiate_initialize(&params)
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -97,7 +108,6 @@ impl ServerHandler for Face {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let peer = context.peer;
-        self.0.listeners.add(Listener::Session(peer.clone()));
         let over = move || peer.is_transport_closed();
         tokio::spawn(watch_while_open(Arc::downgrade(&self.0), over));
     }
@@ -108,6 +118,7 @@ impl ServerHandler for Face {
     ) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
         accepted.resource_subscriptions = None;
+        self.0.listeners.accept();
         Some(accepted)
     }
 

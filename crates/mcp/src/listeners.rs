@@ -2,6 +2,7 @@
 
 use rmcp::RoleServer;
 use rmcp::service::{Peer, SubscriptionSink};
+use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -48,17 +49,65 @@ struct Listening {
     /// connections may be the same.
     next: u64,
     all: Vec<(u64, Listener)>,
+    /// How often each list has changed.
+    changes: Changes,
+    /// What that was when subscriptions were accepted that have not begun yet. The client is
+    /// told before they begin, and may cause a change in between.
+    accepted: VecDeque<Changes>,
 }
+
+/// How often the tools, the prompts and the resources have changed.
+#[derive(Debug, Default, Clone, Copy)]
+struct Changes {
+    tools: u64,
+    prompts: u64,
+    resources: u64,
+}
+
+impl Changes {
+    fn count(&mut self, changed: Changed) {
+        self.tools += u64::from(changed.tools);
+        self.prompts += u64::from(changed.prompts);
+        self.resources += u64::from(changed.resources);
+    }
+
+    fn since(self, before: Changes) -> Changed {
+        Changed {
+            tools: self.tools > before.tools,
+            prompts: self.prompts > before.prompts,
+            resources: self.resources > before.resources,
+        }
+    }
+}
+
+/// Subscriptions between their acceptance and their beginning; more miss what happens then.
+const MOST_ACCEPTED: usize = 64;
 
 impl Listeners {
     /// Adds one, and returns what it is removed by.
     pub(crate) fn add(&self, listener: Listener) -> u64 {
+        self.with(|listening| listening.add(listener))
+    }
+
+    /// Notes that a subscription will begin.
+    pub(crate) fn accept(&self) {
         self.with(|listening| {
-            let number = listening.next;
-            listening.next += 1;
-            listening.all.push((number, listener));
-            number
-        })
+            if listening.accepted.len() < MOST_ACCEPTED {
+                listening.accepted.push_back(listening.changes);
+            }
+        });
+    }
+
+    /// Begins a subscription: tells it what it has missed since it was accepted.
+    pub(crate) async fn subscribe(&self, sink: SubscriptionSink) -> u64 {
+        let listener = Listener::Subscription(sink);
+        let (number, missed) = self.with(|listening| {
+            let before = listening.accepted.pop_front();
+            let missed = before.map(|before| listening.changes.since(before));
+            (listening.add(listener.clone()), missed)
+        });
+        listener.tell(missed.unwrap_or_default()).await;
+        number
     }
 
     /// Forgets one who listens no more.
@@ -73,6 +122,7 @@ impl Listeners {
             return false;
         }
         let all = self.with(|listening| {
+            listening.changes.count(changed);
             listening.all.retain(|(_, one)| !one.is_gone());
             listening.all.clone()
         });
@@ -88,6 +138,15 @@ impl Listeners {
 
     fn with<T>(&self, then: impl FnOnce(&mut Listening) -> T) -> T {
         then(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Listening {
+    fn add(&mut self, listener: Listener) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        self.all.push((number, listener));
+        number
     }
 }
 

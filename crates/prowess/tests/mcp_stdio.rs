@@ -291,6 +291,29 @@ fn the_end_of_standard_input_ends_what_runs_and_the_session() {
 }
 
 #[test]
+fn a_session_that_expired_is_replaced_and_the_agent_is_told() {
+    let dir = desk();
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    talk.call("bash_code_execution", json!({"command": "echo 1 > one"}));
+    let sandbox = |args: &[&str]| {
+        let mut command = server::prowess(dir.path());
+        let output = command.arg("sandbox").args(args).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    };
+    let sessions: Value = serde_json::from_slice(&sandbox(&["list", "--json"])).unwrap();
+    sandbox(&["rm", sessions[0]["id"].as_str().unwrap()]);
+    let said = talk.call("bash_code_execution", json!({"command": "ls; echo again"}));
+    let text = said["content"][0]["text"].as_str().unwrap();
+    assert_snapshot!(text, @"
+    again
+    [note: the session had expired: /mnt/data is empty, what was there before is gone]
+    ");
+    let said = talk.call("bash_code_execution", json!({"command": "echo and again"}));
+    assert_eq!(said["content"][0]["text"], "and again");
+}
+
+#[test]
 fn output_without_end_is_cut_and_costs_little() {
     let dir = desk();
     let mut talk = Talk::begin(dir.path(), &["skills"]);
