@@ -1,11 +1,7 @@
 //! `prowess mcp` and `/mcp` in the hands of others: the protocol's own conformance suite,
 //! its inspector and its Python SDK, and Claude Code. `cargo xtask test` installs them.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test stops at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod installed;
 mod server;

@@ -43,7 +43,6 @@ impl Running {
         let policy = Policy {
             network: sandbox::network(&self.allowed),
             limits,
-            ..Policy::default()
         };
         Ok(Workspace::fresh(sandbox, OWNER, skills, policy))
     }

@@ -160,7 +160,6 @@ fn policy(args: &Args, limits: SandboxLimits) -> Policy {
     let mut policy = Policy {
         network: network(&args.allowed),
         limits,
-        ..Policy::default()
     };
     policy.limits.memory = args.memory.unwrap_or(policy.limits.memory);
     policy.limits.timeout = args.timeout.unwrap_or(policy.limits.timeout);
