@@ -7,8 +7,9 @@ use anyhow::{Context, bail};
 use crate::run::{command, root, run, succeeds, target};
 
 /// Python clients of the server that are tried, each in an environment of its own:
-/// the vendors', old and new, another gateway's, a command line, and a fuzzer of APIs.
-const SDK_CLIENTS: [&str; 8] = [
+/// the vendors', old and new, another gateway's, a command line, an SDK of MCP, and a
+/// fuzzer of APIs.
+const SDK_CLIENTS: [&str; 9] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
@@ -16,6 +17,7 @@ const SDK_CLIENTS: [&str; 8] = [
     "openai-3.49",
     "litellm",
     "llm",
+    "mcp",
     "schemathesis",
 ];
 
@@ -25,7 +27,8 @@ pub(crate) fn all() -> anyhow::Result<()> {
     docker();
     python()?;
     node("tests/sdk", &target().join("sdk/node"))?;
-    node("tests/agents", &target().join("sdk/agents"))
+    node("tests/agents", &target().join("sdk/agents"))?;
+    node("tests/mcp", &target().join("sdk/mcp-node"))
 }
 
 /// Programs that tests start: a database server, and an interpreter that the
@@ -119,7 +122,8 @@ pub(crate) fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
 }
 
 /// The JavaScript packages of a folder's `package.json`: clients of the server and a
-/// mock of its upstreams, and, since they are large, coding agents by themselves.
+/// mock of its upstreams, and, since they are large, coding agents by themselves, and what
+/// checks servers of MCP, with the newer Node it needs.
 fn node(folder: &str, place: &Path) -> anyhow::Result<()> {
     let folder = root().join(folder);
     let stamp = place.join("installed.json");

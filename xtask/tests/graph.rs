@@ -43,9 +43,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        // It knows no store: whose skills it serves is told it by those above.
+        "prowess-mcp",
+        &[
+            "prowess-sandbox",
+            "prowess-skill",
+            "prowess-source",
+            "prowess-toolbox",
+        ],
+    ),
+    (
         "prowess-server",
         &[
             "prowess-engine",
+            "prowess-mcp",
             "prowess-provider",
             "prowess-skill",
             "prowess-store",
@@ -57,6 +68,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &[
             "prowess-engine",
             "prowess-launcher",
+            "prowess-mcp",
             "prowess-provider",
             "prowess-sandbox",
             "prowess-server",

@@ -38,7 +38,8 @@
 //! Nothing is decided here: what a skill is belongs to [`skill`], where it comes from
 //! to [`source`], how models are called to [`provider`], what they say to [`wire`],
 //! where things stay to [`store`], how code runs to [`sandbox`], how all of it becomes
-//! one answer to [`engine`], and how it is served to [`server`]. The command line is on
+//! one answer to [`engine`], how it is served to [`server`], and how agents reach it to
+//! [`mcp`]. The command line is on
 //! top of them, in [`cli`].
 
 pub mod cli;
@@ -49,6 +50,7 @@ pub use library::{Answer, Builder, Error, Event, Folder, Prowess, Request, Run, 
 
 pub use prowess_engine as engine;
 pub use prowess_launcher as launcher;
+pub use prowess_mcp as mcp;
 pub use prowess_provider as provider;
 pub use prowess_sandbox as sandbox;
 pub use prowess_server as server;

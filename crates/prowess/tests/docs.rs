@@ -25,9 +25,10 @@ use server::Server;
 const ADDRESS: &str = "http://127.0.0.1:4141";
 
 /// The environments of the clients, by what a program imports.
-const CLIENTS: [(&str, &str); 2] = [
+const CLIENTS: [(&str, &str); 3] = [
     ("import anthropic", "anthropic-2.8"),
     ("import openai", "openai-3.49"),
+    ("from mcp import", "mcp"),
 ];
 
 /// A fenced block.
@@ -207,11 +208,17 @@ fn the_page_for_those_who_come_from_the_vendors_runs() {
 }
 
 #[test]
+fn the_page_about_mcp_runs() {
+    Page::run("mcp.md");
+}
+
+#[test]
 fn every_block_runs_or_says_that_it_does_not() {
     for name in [
         "guide.md",
         "from-litellm.md",
         "from-anthropic-and-openai.md",
+        "mcp.md",
     ] {
         let text = std::fs::read_to_string(repository().join("docs").join(name)).unwrap();
         for block in blocks(&text) {
@@ -220,6 +227,7 @@ fn every_block_runs_or_says_that_it_does_not() {
                 "python",
                 "text",
                 "toml",
+                "json",
                 "sh elsewhere",
                 "python elsewhere",
             ];

@@ -12,7 +12,7 @@ use crate::context::Metrics;
 use crate::limits::Limits;
 use crate::meter::Ledger;
 use crate::route::discovery::Archives;
-use crate::route::{self, UpstreamLists};
+use crate::route::{self, Mcp, UpstreamLists};
 use crate::settings::Settings;
 use crate::telemetry::Telemetry;
 use crate::upstream::Upstream;
@@ -34,6 +34,7 @@ struct Shared {
     ledger: Ledger,
     limits: Limits,
     telemetry: Option<Telemetry>,
+    mcp: Mcp,
 }
 
 impl App {
@@ -50,6 +51,7 @@ impl App {
             ledger: Ledger::new(store.clone()),
             limits: Limits::default(),
             model_lists: UpstreamLists::default(),
+            mcp: Mcp::new(),
             telemetry,
             store,
             engine,
@@ -100,6 +102,10 @@ impl App {
 
     pub(crate) fn telemetry(&self) -> Option<&Telemetry> {
         self.0.telemetry.as_ref()
+    }
+
+    pub(crate) fn mcp(&self) -> &Mcp {
+        &self.0.mcp
     }
 
     pub(crate) fn settings(&self) -> &Settings {

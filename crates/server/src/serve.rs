@@ -70,6 +70,8 @@ pub async fn serve(
         }
     }
     drop(listener);
+    // Their streams have no end of their own, and would be waited for.
+    app.mcp().close().await;
     crew.finish().await;
     app.settle().await;
     // It stops by the same token.

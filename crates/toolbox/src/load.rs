@@ -74,7 +74,9 @@ async fn load(toolbox: &Toolbox, skill: &Arc<Skill>) -> Outcome {
         let why = format!("the skill `{name}` can only be started by a person");
         return refused(name, "SKILL.md", &why);
     }
-    if let Some(reminder) = remind(toolbox, skill) {
+    if toolbox.options().remind
+        && let Some(reminder) = remind(toolbox, skill)
+    {
         return shown(skill, reminder);
     }
     let skills = match wanted(toolbox, name) {
@@ -199,14 +201,14 @@ fn told(toolbox: &Toolbox, skill: &Skill, all: &[Arc<Skill>], done: &Activated) 
         text.push_str(&format!("## Skill: {}\n\n", skill.name));
     }
     text.push_str(disclose::body(skill, cap).text.trim());
-    let notes = notes(skill, all, done);
+    let notes = notes(toolbox, skill, all, done);
     if !notes.is_empty() {
         text.push_str(&format!("\n\n---\n{}", notes.join("\n")));
     }
     text
 }
 
-fn notes(skill: &Skill, all: &[Arc<Skill>], done: &Activated) -> Vec<String> {
+fn notes(toolbox: &Toolbox, skill: &Skill, all: &[Arc<Skill>], done: &Activated) -> Vec<String> {
     let mut notes = Vec::new();
     if skill.bundle.len() > 1 {
         let files = disclose::file_list(skill, FILE_LIST).text;
@@ -216,8 +218,13 @@ fn notes(skill: &Skill, all: &[Arc<Skill>], done: &Activated) -> Vec<String> {
             files.trim_end()
         ));
     }
-    if !done.tools.is_empty() {
-        let tools = listed(done.tools.iter().map(String::as_str), 100);
+    // Whoever reads it again may not remember them.
+    let tools = match done.tools.is_empty() {
+        true => toolbox.lock().registry.shown_of(&skill.name),
+        false => done.tools.clone(),
+    };
+    if !tools.is_empty() {
+        let tools = listed(tools.iter().map(String::as_str), 100);
         notes.push(format!("Tools now available: {tools}"));
     }
     notes.extend(

@@ -116,6 +116,13 @@ impl Registry {
         names
     }
 
+    /// The names of a skill's own tools that are shown.
+    pub(crate) fn shown_of(&self, skill: &str) -> Vec<String> {
+        let shown = self.shown.iter().filter_map(|index| self.tools.get(*index));
+        let own = shown.filter(|tool| tool.route.own_skill() == Some(skill));
+        own.map(|tool| tool.spec.name.clone()).collect()
+    }
+
     /// What the model is told.
     pub(crate) fn specs(&self) -> Vec<ToolSpec> {
         let shown = self.shown.iter().filter_map(|index| self.tools.get(*index));
@@ -141,6 +148,14 @@ impl Registry {
 }
 
 impl Route {
+    /// Whether it shows skills and changes nothing that a caller could miss.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(
+            self,
+            Self::Load | Self::LoadOne(_) | Self::List | Self::Search | Self::Resource
+        )
+    }
+
     /// The skill whose own tool this is, to be shown when the skill is loaded.
     pub(crate) fn own_skill(&self) -> Option<&str> {
         match self {

@@ -65,6 +65,10 @@ pub struct Options {
     /// even where `load_skill` and bash say the same: some clients look for them.
     /// They are answered in any case.
     pub all_names: bool,
+    /// Whether loading a loaded skill again is first answered by a reminder. Turn it off
+    /// where several conversations share one toolbox: what one of them was told, another
+    /// was not.
+    pub remind: bool,
     /// Bounds on what a model is shown.
     pub caps: Caps,
     /// Names of the client's own tools, which ours never take.
@@ -83,6 +87,7 @@ impl Default for Options {
             litellm: false,
             catalogue: true,
             all_names: false,
+            remind: true,
             caps: Caps::default(),
             reserved: Vec::new(),
             timeout: None,

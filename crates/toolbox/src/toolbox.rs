@@ -90,6 +90,16 @@ impl Toolbox {
         self.lock().registry.find(name).is_some()
     }
 
+    /// Whether a tool only shows skills: no file of the workspace changes by it.
+    #[must_use]
+    pub fn reads(&self, name: &str) -> bool {
+        let state = self.lock();
+        state
+            .registry
+            .find(name)
+            .is_some_and(|(_, route)| route.reads())
+    }
+
     /// Calls a tool. Failures are outcomes.
     pub async fn call(&self, name: &str, input: &Value, progress: Progress) -> Outcome {
         let Some((spec, route)) = self.find(name) else {

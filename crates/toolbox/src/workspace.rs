@@ -2,8 +2,9 @@
 //!
 //! A toolbox may hold thousands of skills, and a session shows only those it was made
 //! with. So a session that lacks a skill which is needed now is replaced by one that
-//! has it, and its regular files move along; links and modes do not. A session that was
-//! there before is never replaced: its id is known to others.
+//! has it, and its regular files move along; links and modes do not. One that has expired
+//! is replaced too, and whoever uses it next is told that the files are gone. A session
+//! that was there before is never replaced: its id is known to others.
 
 use crate::error::ToolboxError;
 use crate::folder::folder_of;
@@ -18,6 +19,9 @@ use tokio::sync::{RwLock, RwLockReadGuard};
 
 /// Most bytes of a session's file that are read at once.
 const MOST_READ: u64 = 128 << 20;
+
+/// What is told with the first result after a session has expired.
+const EXPIRED: &str = "the session had expired: /mnt/data is empty, what was there before is gone";
 
 /// A place to run code in. Clones share it.
 #[derive(Debug, Clone)]
@@ -152,7 +156,17 @@ impl Workspace {
     ///
     /// # Errors
     /// When the sandbox cannot run it; how the command ended is in the report.
-    pub async fn run(&self, mut execution: Execution) -> Result<Report, ToolboxError> {
+    pub async fn run(&self, execution: Execution) -> Result<Report, ToolboxError> {
+        match self.run_once(execution.clone()).await {
+            Err(error) if self.has_expired(&error) => {
+                self.forget().await;
+                self.run_once(execution).await
+            }
+            ended => ended,
+        }
+    }
+
+    async fn run_once(&self, mut execution: Execution) -> Result<Report, ToolboxError> {
         let (session, _held) = self.ready().await?;
         for NamedSecret { variable, secret } in &self.inner.secrets {
             let variable = (variable.clone(), secret.stand_in.clone());
@@ -168,6 +182,16 @@ impl Workspace {
     /// # Errors
     /// When the path is not one, or the session cannot hold it.
     pub async fn put(&self, path: &str, bytes: Vec<u8>) -> Result<(), ToolboxError> {
+        match self.put_once(path, bytes.clone()).await {
+            Err(error) if self.has_expired(&error) => {
+                self.forget().await;
+                self.put_once(path, bytes).await
+            }
+            ended => ended,
+        }
+    }
+
+    async fn put_once(&self, path: &str, bytes: Vec<u8>) -> Result<(), ToolboxError> {
         let (session, _held) = self.ready().await?;
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
         Ok(sandbox.put(owner, &session, path, bytes).await?)
@@ -211,6 +235,27 @@ impl Workspace {
             sandbox.destroy(owner, &open.session).await?;
         }
         Ok(())
+    }
+
+    /// Whether an error says that our own session is no longer there.
+    fn has_expired(&self, error: &ToolboxError) -> bool {
+        let gone = matches!(error, ToolboxError::Sandbox(SandboxError::NoSession { .. }));
+        gone && !self.inner.settled
+    }
+
+    /// Lets the next use make another session, unless that has happened meanwhile.
+    async fn forget(&self) {
+        let mut held = self.inner.open.write().await;
+        let Some(open) = held.as_ref() else {
+            return;
+        };
+        let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        if sandbox.expiry(owner, &open.session).await.is_ok() {
+            return;
+        }
+        *held = None;
+        *lock(&self.inner.session) = None;
+        lock(&self.inner.notes).push(EXPIRED.to_owned());
     }
 
     /// Sees to it that the session shows this skill from its next use on.

@@ -87,7 +87,7 @@ fn reads(tool: &str) -> bool {
 
 /// The sandbox, if there must be one or can be one.
 async fn workspace(args: &Args, refreshed: &Refreshed) -> anyhow::Result<Option<Workspace>> {
-    match args.place.workspace(refreshed).await {
+    match args.place.workspace(&refreshed.members).await {
         Err(error) if reads(&args.tool) => {
             output::remark(&format!("without a sandbox: {error:#}"));
             Ok(None)

@@ -13,6 +13,7 @@ mod doctor;
 mod fetch;
 mod keys;
 mod logging;
+mod mcp;
 mod output;
 mod progress;
 mod reference;
@@ -82,6 +83,8 @@ enum Command {
     Tools(tools::Args),
     /// Call a tool of a skill, as a model would
     Call(call::Args),
+    /// Serve skills to an agent over MCP, on standard input and output
+    Mcp(mcp::Args),
     /// Serve the skills API and the model gateway
     Serve(serve::Args),
     /// Make, list and end keys for the server
@@ -160,6 +163,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Skill(command) => skill::run(command),
         Command::Tools(args) => tools::run(&args),
         Command::Call(args) => call::run(&args),
+        Command::Mcp(args) => mcp::run(args),
         Command::Serve(args) => serve::run(&args),
         Command::Keys(command) => keys::run(&command),
         Command::Runs(args) => runs::run(&args),

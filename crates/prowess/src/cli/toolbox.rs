@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_sandbox::{Policy, Sandbox};
+use prowess_sandbox::{DomainRule, Policy, Sandbox};
 use prowess_skill::Limits;
 use prowess_source::{Bounds, Labelled};
-use prowess_toolbox::{Options, Refreshed, Shelf, Toolbox, Workspace};
+use prowess_toolbox::{Form, Member, Options, Refreshed, Shelf, Toolbox, Workspace};
 
 use super::fetch::Fetch;
 use super::{Exit, output, sandbox, shown};
@@ -25,23 +25,44 @@ pub(super) struct Running {
     /// Run even where this host lacks a layer of the sandbox
     #[arg(long)]
     reduced: bool,
+    /// A domain that code may connect to, such as example.com or *.example.com
+    #[arg(long = "allow", value_name = "DOMAIN")]
+    allowed: Vec<DomainRule>,
 }
 
 impl Running {
     /// A session that is made when something runs. It shows all skills if they are few,
     /// else those that are needed.
-    pub(super) async fn workspace(&self, refreshed: &Refreshed) -> anyhow::Result<Workspace> {
+    pub(super) async fn workspace(&self, members: &[Member]) -> anyhow::Result<Workspace> {
         let (mut settings, limits) = self.place.settings()?;
         settings.allow_reduced |= self.reduced;
         let sandbox = Sandbox::open(settings).await?;
-        let few = refreshed.members.len() <= FEW;
-        let skills = refreshed.members.iter().filter(|_| few);
+        let few = members.len() <= FEW;
+        let skills = members.iter().filter(|_| few);
         let skills = skills.map(|member| Arc::clone(&member.skill)).collect();
         let policy = Policy {
+            network: sandbox::network(&self.allowed),
             limits,
-            ..Policy::default()
         };
         Ok(Workspace::fresh(sandbox, OWNER, skills, policy))
+    }
+}
+
+/// How skills are offered for loading.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(super) enum Loading {
+    /// One tool for all of them
+    Compact,
+    /// One tool for each
+    PerSkill,
+}
+
+impl From<Loading> for Form {
+    fn from(loading: Loading) -> Form {
+        match loading {
+            Loading::Compact => Form::Compact,
+            Loading::PerSkill => Form::PerSkill,
+        }
     }
 }
 
@@ -54,6 +75,12 @@ pub(super) fn read(sources: &[PathBuf], fetch: &Fetch) -> anyhow::Result<Refresh
     };
     let sources = sources.iter().map(labelled).collect();
     let refreshed = Shelf::new(sources, Bounds::default(), Limits::default()).take(opened);
+    tell(&refreshed);
+    Ok(refreshed)
+}
+
+/// Tells what is wrong with any of what was read.
+pub(super) fn tell(refreshed: &Refreshed) {
     for problem in &refreshed.problems {
         output::error(&problem.message);
     }
@@ -67,7 +94,6 @@ pub(super) fn read(sources: &[PathBuf], fetch: &Fetch) -> anyhow::Result<Refresh
     if refreshed.cut_short {
         output::remark("the search ended early: there are too many folders");
     }
-    Ok(refreshed)
 }
 
 /// How reading them ended.

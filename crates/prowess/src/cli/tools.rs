@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use comfy_table::{ContentArrangement, Table, presets};
-use prowess_toolbox::{Form, Options, Refreshed, ToolSpec};
+use prowess_toolbox::{Options, Refreshed, ToolSpec};
 use serde_json::Value;
 
 use super::fetch::Fetch;
 use super::output::{self, count};
 use super::sandbox::block_on;
-use super::toolbox::{self, Running};
+use super::toolbox::{self, Loading, Running};
 use super::{Exit, skill};
 
 /// Show the tools that skills give a model.
@@ -22,8 +22,8 @@ pub(crate) struct Args {
     #[arg(value_name = "SOURCE", required = true)]
     sources: Vec<PathBuf>,
     /// One tool to load all skills by, or one for each
-    #[arg(long, value_name = "FORM", default_value = "compact", value_parser = ["compact", "per-skill"])]
-    form: String,
+    #[arg(long, value_name = "FORM", default_value = "compact", value_enum)]
+    form: Loading,
     /// Load all skills first, and show their own tools too
     #[arg(long)]
     loaded: bool,
@@ -59,17 +59,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 async fn tools(args: &Args, refreshed: &Refreshed) -> anyhow::Result<Vec<ToolSpec>> {
     let options = Options {
-        form: match args.form.as_str() {
-            "per-skill" => Form::PerSkill,
-            _ => Form::Compact,
-        },
+        form: args.form.into(),
         code: args.code,
         litellm: args.litellm,
         ..Options::default()
     };
     let runs = args.code || args.litellm || args.loaded && toolbox::have_tools(refreshed);
     let workspace = match runs {
-        true => Some(args.place.workspace(refreshed).await?),
+        true => Some(args.place.workspace(&refreshed.members).await?),
         false => None,
     };
     let made = toolbox::of(refreshed, workspace.clone(), options)?;

@@ -14,6 +14,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use prowess_store::{KeyRecord, Scope, TenantId};
 
+pub(crate) use open_door::is_loopback;
 pub(crate) use visits::Visits;
 
 use crate::app::App;
@@ -45,6 +46,8 @@ pub(crate) enum Need {
     WriteFiles,
     /// To call models.
     UseModels,
+    /// To run code of skills.
+    RunCode,
     /// To see what is on offer.
     Look,
     /// To see how the server does.
@@ -59,7 +62,7 @@ impl Need {
             Need::PublishSkills => &[Scope::Publish],
             Need::ReadFiles => &[Scope::Read, Scope::Use, Scope::Publish],
             Need::WriteFiles => &[Scope::Use, Scope::Publish],
-            Need::UseModels => &[Scope::Use],
+            Need::UseModels | Need::RunCode => &[Scope::Use],
             Need::Look => &[Scope::Read, Scope::Use, Scope::Publish],
             Need::Administer => &[Scope::Admin],
         }

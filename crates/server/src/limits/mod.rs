@@ -72,6 +72,19 @@ impl Limits {
         })
     }
 
+    /// The same for a request that calls no model: only its rate counts.
+    pub(crate) fn knock(&self, key: &KeyRecord) -> Result<(), Refusal> {
+        let Some(rate) = key.limits.requests_per_minute else {
+            return Ok(());
+        };
+        self.with(key, |used, now| {
+            let wait = used.requests.wait_for(now, f64::from(rate), 1.0);
+            refuse(wait, |wait| Refusal::requests(key, rate, wait))?;
+            used.requests.take(1.0);
+            Ok(())
+        })
+    }
+
     /// Notes what a request has used in the end.
     pub(crate) fn spent(&self, key: &KeyRecord, tokens: u64, nanos: u64) {
         let limits = &key.limits;

@@ -6,6 +6,7 @@ pub(crate) mod discovery;
 mod files;
 mod gateway;
 mod health;
+mod mcp;
 mod models;
 mod runs;
 mod skills;
@@ -18,6 +19,7 @@ use axum::middleware::from_fn;
 use axum::routing::get;
 
 pub(crate) use files::PURPOSES;
+pub(crate) use mcp::Mcp;
 pub(crate) use models::UpstreamLists;
 
 use crate::app::App;
@@ -42,7 +44,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi::document))
-        .merge(discovery::routes());
+        .merge(discovery::routes())
+        .merge(mcp::routes());
     for mount in MOUNTS {
         router = router.nest(mount, api(&app)).merge(gateway::routes(mount));
     }

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use prowess_sandbox::{
-    Chunk, Command, DomainRule, Execution, Grade, Layer, Limits as SandboxLimits, Network,
-    NewSession, Outcome, Policy, Report, Requirements, Sandbox, SkillFiles, Stream,
+    Chunk, Command, DomainRule, Execution, Grade, Layer, Limits as SandboxLimits, NewSession,
+    Outcome, Policy, Report, Requirements, Sandbox, SkillFiles, Stream,
 };
 use prowess_skill::{Limits, Profile};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::{Where, block_on};
+use super::{Where, block_on, network};
 use crate::cli::fetch::Fetch;
 use crate::cli::output;
 use crate::cli::skill::inputs;
@@ -158,14 +158,11 @@ async fn layer(
 
 fn policy(args: &Args, limits: SandboxLimits) -> Policy {
     let mut policy = Policy {
+        network: network(&args.allowed),
         limits,
-        ..Policy::default()
     };
     policy.limits.memory = args.memory.unwrap_or(policy.limits.memory);
     policy.limits.timeout = args.timeout.unwrap_or(policy.limits.timeout);
-    if !args.allowed.is_empty() {
-        policy.network = Network::Allow(args.allowed.clone());
-    }
     policy
 }
 

@@ -6,7 +6,7 @@ mod rm;
 
 use std::process::ExitCode;
 
-use prowess_sandbox::{Limits, Settings};
+use prowess_sandbox::{DomainRule, Limits, Network, Policy, Settings};
 
 use super::serve::Place;
 use crate::config::Backend;
@@ -62,6 +62,14 @@ impl Where {
         };
         settings.warm = 0;
         Ok((settings, config.limits))
+    }
+}
+
+/// What code may reach when these domains are named, and what it may when none is.
+pub(super) fn network(allowed: &[DomainRule]) -> Network {
+    match allowed.is_empty() {
+        true => Policy::default().network,
+        false => Network::Allow(allowed.to_vec()),
     }
 }
 

@@ -10,7 +10,11 @@ use http_body_util::BodyExt;
 use crate::error::ApiError;
 
 /// Reads a body of up to `limit` bytes that never stands still for longer than `idle`.
-pub(super) async fn read(mut body: Body, limit: usize, idle: Duration) -> Result<Bytes, ApiError> {
+pub(in crate::route) async fn read(
+    mut body: Body,
+    limit: usize,
+    idle: Duration,
+) -> Result<Bytes, ApiError> {
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = tokio::time::timeout(idle, body.frame())

@@ -25,6 +25,8 @@ mod written;
 use axum::Router;
 use axum::routing::post;
 
+pub(super) use body::read as read_body;
+
 use crate::app::App;
 
 /// The routes below a mount. They bear their whole paths: below a nested router every

@@ -1,0 +1,183 @@
+//! The skills extension, `io.modelcontextprotocol/skills`: `skills/list`, `skills/get` and
+//! `resources/directory/read`, as SEP-2640 has them.
+
+use crate::desk::Desk;
+use crate::page::page;
+use crate::resources;
+use crate::uri::{self, Address};
+use prowess_skill::manifest::ManifestFile;
+use prowess_skill::upload::is_portable_name;
+use prowess_toolbox::Member;
+use rmcp::ErrorData;
+use rmcp::model::{CustomRequest, CustomResult, ErrorCode, ProtocolVersion, Resource};
+use serde_json::{Map, Value, json};
+
+/// The method that reads a folder.
+pub(crate) const DIRECTORY: &str = "resources/directory/read";
+
+/// What every host takes of one skill; servers should serve no larger ones.
+const MOST_FILES: usize = 512;
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Answers the extension's methods.
+pub(crate) async fn answer(
+    desk: &Desk,
+    request: &CustomRequest,
+    version: Option<&ProtocolVersion>,
+) -> Result<CustomResult, ErrorData> {
+    let params = Params(request.params.as_ref());
+    let modern = version.is_some_and(|version| *version >= ProtocolVersion::V_2026_07_28);
+    let (mut result, fresh) = match request.method.as_str() {
+        "skills/list" => (list(desk, params.text("cursor")?).await?, true),
+        "skills/get" => (get(desk, params.uri()?).await?, true),
+        DIRECTORY => {
+            let cursor = params.text("cursor")?;
+            (directory(desk, params.uri()?, cursor).await?, false)
+        }
+        other => {
+            let method: String = other.chars().take(200).collect();
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        }
+    };
+    // These fields are the base protocol's since that version, and unknown before.
+    if modern {
+        result.insert("resultType".into(), json!("complete"));
+        if fresh {
+            // Folders change at any time: what is cached must be asked for again.
+            result.insert("ttlMs".into(), json!(0));
+            result.insert("cacheScope".into(), json!("private"));
+        }
+    }
+    Ok(CustomResult::new(Value::Object(result)))
+}
+
+/// Whether a skill is one by the standard, and none that hosts may refuse. The others are
+/// still tools, prompts and resources.
+pub(crate) fn conforms(member: &Member) -> bool {
+    let skill = &member.skill;
+    let said = |field: &str| skill.frontmatter.get(field).and_then(Value::as_str);
+    is_portable_name(&skill.name)
+        && said("name") == Some(&skill.name)
+        && said("description").is_some_and(|text| !text.trim().is_empty())
+        && skill.bundle.skill_file().as_str() == "SKILL.md"
+        && skill.manifest.files().len() <= MOST_FILES
+        && skill.manifest.total_bytes() <= MOST_BYTES
+}
+
+async fn list(desk: &Desk, cursor: Option<&str>) -> Result<Map<String, Value>, ErrorData> {
+    let skills = desk.refreshed().await?.skills();
+    let published = skills.members.iter().filter(|member| conforms(member));
+    let published = published.map(|member| (member.skill.name.clone(), member));
+    let files = |member: &&Member| member.skill.manifest.files().len();
+    let page = page(published, cursor, files)?;
+    let mut result = Map::new();
+    let entries = page.items.into_iter().map(entry);
+    result.insert("skills".into(), entries.collect());
+    if let Some(next) = page.next {
+        result.insert("nextCursor".into(), next.into());
+    }
+    Ok(result)
+}
+
+async fn get(desk: &Desk, uri: &str) -> Result<Map<String, Value>, ErrorData> {
+    let open = desk.refreshed().await?;
+    let found = match uri::parse(uri) {
+        Some(Address::Skill { name, path }) if path.as_deref() == Some("SKILL.md") => {
+            open.skill(&name).filter(conforms)
+        }
+        _ => None,
+    };
+    let member = found.ok_or_else(|| {
+        let message = format!("no skill is served at {}", uri::shown(uri));
+        ErrorData::invalid_params(message, None)
+    })?;
+    Ok(Map::from_iter([("skill".to_owned(), entry(&member))]))
+}
+
+/// A skill with all its files.
+fn entry(member: &Member) -> Value {
+    let skill = &member.skill;
+    let files = skill.manifest.files().iter().map(|file| {
+        json!({
+            "uri": uri::skill_file(&skill.name, file.path.as_str()),
+            "digest": format!("sha256:{}", file.digest.hex()),
+            "size": file.size,
+        })
+    });
+    json!({
+        "uri": uri::skill_file(&skill.name, skill.bundle.skill_file().as_str()),
+        "frontmatter": skill.frontmatter,
+        "resources": files.collect::<Vec<_>>(),
+    })
+}
+
+async fn directory(
+    desk: &Desk,
+    uri: &str,
+    cursor: Option<&str>,
+) -> Result<Map<String, Value>, ErrorData> {
+    let open = desk.refreshed().await?;
+    let found = match uri::parse(uri) {
+        Some(Address::Skill { name, path }) => open
+            .skill(&name)
+            .and_then(|member| children(&member, path.as_deref().unwrap_or_default())),
+        _ => None,
+    };
+    let children = found.ok_or_else(|| {
+        let message = format!("{} is not a folder", uri::shown(uri));
+        ErrorData::invalid_params(message, None)
+    })?;
+    let keyed = children.into_iter().map(|child| (child.uri.clone(), child));
+    let page = page(keyed, cursor, |_| 1)?;
+    let mut result = Map::new();
+    result.insert("resources".into(), json!(page.items));
+    if let Some(next) = page.next {
+        result.insert("nextCursor".into(), next.into());
+    }
+    Ok(result)
+}
+
+/// What is directly in a folder of a skill, by URI; nothing if there is no such folder.
+fn children(member: &Member, folder: &str) -> Option<Vec<Resource>> {
+    let prefix = match folder {
+        "" => String::new(),
+        folder => format!("{folder}/"),
+    };
+    let inside = |file: &ManifestFile| file.path.as_str().starts_with(&prefix);
+    let mut found: Vec<Resource> = Vec::new();
+    for file in member.skill.manifest.files().iter().filter(|f| inside(f)) {
+        let rest = file.path.as_str().strip_prefix(&prefix)?;
+        let child = match rest.split_once('/') {
+            None => resources::file_of(member, file),
+            Some((name, _)) => {
+                let uri = uri::skill_file(&member.skill.name, &format!("{prefix}{name}"));
+                Resource::new(uri, name).with_mime_type("inode/directory")
+            }
+        };
+        found.push(child);
+    }
+    found.sort_by(|a, b| a.uri.cmp(&b.uri));
+    found.dedup_by(|a, b| a.uri == b.uri);
+    (!found.is_empty()).then_some(found)
+}
+
+/// The arguments of a request.
+struct Params<'a>(Option<&'a Value>);
+
+impl<'a> Params<'a> {
+    fn text(&self, name: &str) -> Result<Option<&'a str>, ErrorData> {
+        match self.0.and_then(|params| params.get(name)) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => {
+                let message = format!("`{name}` must be a string");
+                Err(ErrorData::invalid_params(message, None))
+            }
+        }
+    }
+
+    fn uri(&self) -> Result<&'a str, ErrorData> {
+        self.text("uri")?
+            .ok_or_else(|| ErrorData::invalid_params("`uri` is missing", None))
+    }
+}

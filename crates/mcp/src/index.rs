@@ -1,0 +1,36 @@
+//! `skill://index.json`: how skills were found over MCP before the extension had methods
+//! of its own. Some clients still read it, and only it.
+
+use crate::desk::Open;
+use crate::extension;
+use crate::uri;
+use prowess_toolbox::Member;
+use rmcp::model::ResourceContents;
+use serde_json::{Value, json};
+
+const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
+
+/// The index, as the discovery format 0.2.0 has it.
+pub(crate) fn contents(open: &Open) -> ResourceContents {
+    let skills = open.skills();
+    let published = skills
+        .members
+        .iter()
+        .filter(|member| extension::conforms(member));
+    let entries: Vec<Value> = published.map(entry).collect();
+    let index = json!({ "$schema": SCHEMA, "skills": entries });
+    ResourceContents::text(index.to_string(), uri::INDEX).with_mime_type("application/json")
+}
+
+fn entry(member: &Member) -> Value {
+    let skill = &member.skill;
+    let path = skill.bundle.skill_file().as_str();
+    let digest = skill.manifest.get(path).map(|file| file.digest.hex());
+    json!({
+        "name": skill.name,
+        "type": "skill-md",
+        "description": skill.description,
+        "url": uri::skill_file(&skill.name, path),
+        "digest": digest.map(|hex| format!("sha256:{hex}")),
+    })
+}

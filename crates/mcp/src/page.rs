@@ -1,0 +1,81 @@
+//! Lists in pages. A cursor holds the key of the last item that was given, so that what
+//! comes or goes between two pages neither repeats nor hides the others.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rmcp::ErrorData;
+
+/// Items of one page.
+pub(crate) const ITEMS: usize = 200;
+
+/// A page, and how to ask for the next.
+#[derive(Debug)]
+pub(crate) struct Page<T> {
+    pub(crate) items: Vec<T>,
+    pub(crate) next: Option<String>,
+}
+
+/// Takes one page of `all`, which are sorted by their keys. `weight` is what an item
+/// counts for; a page takes at least one.
+pub(crate) fn page<T>(
+    all: impl Iterator<Item = (String, T)>,
+    cursor: Option<&str>,
+    weight: impl Fn(&T) -> usize,
+) -> Result<Page<T>, ErrorData> {
+    let after = cursor.map(decode).transpose()?;
+    let mut all = all
+        .skip_while(|(key, _)| after.as_ref().is_some_and(|after| key <= after))
+        .peekable();
+    let (mut items, mut last, mut full) = (Vec::new(), None, 0);
+    while let Some((key, item)) = all.next_if(|(_, item)| full == 0 || full + weight(item) <= ITEMS)
+    {
+        full += weight(&item).max(1);
+        items.push(item);
+        last = Some(key);
+    }
+    let more = all.peek().is_some();
+    let next = last.filter(|_| more).map(|key| URL_SAFE_NO_PAD.encode(key));
+    Ok(Page { items, next })
+}
+
+fn decode(cursor: &str) -> Result<String, ErrorData> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+    let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.ok_or_else(|| {
+        let message = "this cursor is none of ours; begin again without one";
+        ErrorData::invalid_params(message, None)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys() -> impl Iterator<Item = (String, usize)> {
+        (0..450).map(|number| (format!("{number:04}"), number))
+    }
+
+    #[test]
+    fn pages_hold_everything_once_and_in_order() {
+        let mut seen = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = page(keys(), cursor.as_deref(), |_| 1).unwrap();
+            seen.extend(page.items);
+            match page.next {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(seen, (0..450).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn heavy_items_make_short_pages_and_strange_cursors_are_refused() {
+        let first = page(keys(), None, |_| 1000).unwrap();
+        assert_eq!(first.items, [0]);
+        assert!(page(keys(), Some("?"), |_| 1).is_err());
+        let beyond = URL_SAFE_NO_PAD.encode("9999");
+        assert!(page(keys(), Some(&beyond), |_| 1).unwrap().items.is_empty());
+    }
+}

@@ -1,0 +1,54 @@
+//! What a session is made of, and from whom. Implemented over folders here, and over a
+//! tenant's stored skills by the server.
+
+use futures_util::future::BoxFuture;
+use prowess_toolbox::{Caps, Member, Options, Workspace};
+use std::sync::Arc;
+
+/// Hosts cut descriptions of tools, some after 2,048 bytes. What would be cut is found by
+/// searching instead.
+const CATALOGUE: usize = 1_700;
+
+/// Where skills come from, and where their code runs.
+pub trait Supply: Send + Sync + 'static {
+    /// The skills there are now. Asked before every list, and every few seconds while
+    /// somebody listens: it must be cheap when nothing has changed.
+    fn skills(&self) -> BoxFuture<'_, Result<Skills, SupplyError>>;
+
+    /// A fresh place for a session's code to run in; nothing if none is to run.
+    fn workspace<'a>(&'a self, skills: &'a Skills) -> BoxFuture<'a, Option<Workspace>>;
+
+    /// Which tools are offered. Those that run code are left out without a workspace.
+    fn options(&self) -> Options;
+}
+
+/// The skills at one moment.
+#[derive(Debug, Clone)]
+pub struct Skills {
+    /// Differs whenever the skills do.
+    pub revision: u64,
+    /// The skills, sorted by name, each name once.
+    pub members: Arc<[Member]>,
+}
+
+/// Why there are no skills.
+#[derive(Debug, thiserror::Error)]
+#[error("the skills cannot be read: {why}")]
+pub struct SupplyError {
+    /// The reason.
+    pub why: String,
+}
+
+/// What suits MCP: several conversations may share a session, and hosts cut what is long.
+#[must_use]
+pub fn options() -> Options {
+    Options {
+        code: true,
+        remind: false,
+        caps: Caps {
+            catalogue: CATALOGUE,
+            ..Caps::default()
+        },
+        ..Options::default()
+    }
+}

@@ -1,0 +1,119 @@
+//! `prowess mcp SOURCE…`
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use prowess_mcp::{Folders, Skills, Supply, SupplyError, stdio};
+use prowess_toolbox::{Options, Workspace};
+use tokio_util::sync::CancellationToken;
+
+use super::fetch::Fetch;
+use super::logging::{self, Detail};
+use super::serve::Signals;
+use super::toolbox::{self, Loading, Running};
+use super::{Exit, output};
+
+/// Serve skills to an agent over MCP, on standard input and output.
+///
+/// The agent gets the tools that `prowess tools` shows, and those of a skill once it has
+/// loaded it; the files of skills and of its session as resources; a prompt for each skill;
+/// and the skills extension of MCP. Folders that change are seen at once. Code runs in the
+/// sandbox, in a session that ends with the agent's.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Folders of skills, archives or URLs
+    #[arg(value_name = "SOURCE", required = true)]
+    sources: Vec<PathBuf>,
+    /// One tool to load all skills by, or one for each
+    #[arg(long, value_name = "FORM", default_value = "compact", value_enum)]
+    form: Loading,
+    /// Leave out the tools to run commands and edit files by; those of skills still run
+    #[arg(long)]
+    no_code: bool,
+    /// Run nothing at all: skills can be read, and that is all
+    #[arg(long)]
+    read_only: bool,
+    #[command(flatten)]
+    running: Running,
+    #[command(flatten)]
+    fetch: Fetch,
+    /// How much to log, on standard error
+    #[arg(long, value_enum, default_value_t = Detail::Warn, env = "PROWESS_LOG")]
+    log: Detail,
+}
+
+const EXAMPLES: &str = "\
+Claude Code:
+  claude mcp add skills -- prowess mcp ~/skills
+
+Any host with a JSON configuration:
+  {\"mcpServers\": {\"skills\": {\"command\": \"prowess\", \"args\": [\"mcp\", \"/home/me/skills\"]}}}
+
+A server has the same at /mcp, for the skills stored there:
+  claude mcp add --transport http skills http://127.0.0.1:4141/mcp";
+
+pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
+    logging::start(args.log);
+    let opened = args.fetch.open(&args.sources)?;
+    let (folders, read) = Folders::new(&args.sources, opened);
+    toolbox::tell(&read);
+    if read.members.is_empty() {
+        output::remark("there are no skills yet; what is put into the folders will be seen");
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
+    let served = runtime.block_on(serve(Local { folders, args }));
+    // A thread that waits for standard input cannot be ended, and need not be waited for.
+    runtime.shutdown_background();
+    served.map(|()| Exit::Ok)
+}
+
+async fn serve(local: Local) -> anyhow::Result<()> {
+    let stop = CancellationToken::new();
+    let mut signals = Signals::listen()?;
+    let stopped = stop.clone();
+    tokio::spawn(async move {
+        signals.next().await;
+        stopped.cancel();
+    });
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    Ok(stdio::serve(Arc::new(local), input, output, stop).await?)
+}
+
+/// What this command was given.
+struct Local {
+    folders: Folders,
+    args: Args,
+}
+
+impl Supply for Local {
+    fn skills(&self) -> BoxFuture<'_, Result<Skills, SupplyError>> {
+        self.folders.look().boxed()
+    }
+
+    fn workspace<'a>(&'a self, skills: &'a Skills) -> BoxFuture<'a, Option<Workspace>> {
+        async {
+            if self.args.read_only {
+                return None;
+            }
+            let opened = self.args.running.workspace(&skills.members).await;
+            opened
+                .inspect_err(|error| output::remark(&format!("without a sandbox: {error:#}")))
+                .ok()
+        }
+        .boxed()
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            form: self.args.form.into(),
+            code: !self.args.no_code,
+            ..prowess_mcp::options()
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! `/mcp` of the real server: sessions, tenants, origins, bounds, and an end in good order.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod server;
+
+use insta::assert_snapshot;
+use prowess_testkit::SkillFixture;
+use reqwest::multipart::{Form, Part};
+use reqwest::{Client, Method, Response, StatusCode};
+use serde_json::{Value, json};
+use server::{MASTER, Server, prowess};
+
+const SESSION: &str = "mcp-session-id";
+
+/// One who speaks to the server with a key.
+#[derive(Clone)]
+struct Agent {
+    http: Client,
+    url: String,
+    key: String,
+    session: Option<String>,
+}
+
+impl Agent {
+    fn new(server: &Server, key: &str) -> Agent {
+        Agent {
+            http: Client::new(),
+            url: server.url().to_owned(),
+            key: key.to_owned(),
+            session: None,
+        }
+    }
+
+    fn request(&self, method: Method) -> reqwest::RequestBuilder {
+        let request = self.http.request(method, format!("{}/mcp", self.url));
+        let request = request
+            .bearer_auth(&self.key)
+            .header("accept", "application/json, text/event-stream");
+        match &self.session {
+            Some(session) => request.header(SESSION, session),
+            None => request,
+        }
+    }
+
+    async fn send(&self, message: &Value) -> Response {
+        let request = self.request(Method::POST).json(message);
+        request.send().await.unwrap()
+    }
+
+    /// Begins a session.
+    async fn begin(mut self) -> Agent {
+        let answer = self.send(&initialize()).await;
+        assert_eq!(answer.status(), StatusCode::OK);
+        let session = answer.headers()[SESSION].to_str().unwrap().to_owned();
+        self.session = Some(session);
+        let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        assert_eq!(self.send(&told).await.status(), StatusCode::ACCEPTED);
+        self
+    }
+
+    async fn ask(&self, method: &str, params: Value) -> Value {
+        let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+        let mut events = Events::of(self.send(&message).await);
+        loop {
+            let message = events.next().await.expect("an answer");
+            if message["id"] == 7 {
+                return message;
+            }
+        }
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> Value {
+        let params = json!({"name": name, "arguments": arguments});
+        self.ask("tools/call", params).await["result"].take()
+    }
+
+    async fn tools(&self) -> Vec<String> {
+        let listed = self.ask("tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().unwrap().iter();
+        tools
+            .map(|tool| tool["name"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    /// The stream of what the server tells unasked.
+    async fn listen(&self) -> Events {
+        let answer = self.request(Method::GET).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        Events::of(answer)
+    }
+
+    async fn upload(&self, skill: &SkillFixture) {
+        let mut form = Form::new();
+        for (path, content, _) in skill.files() {
+            let name = format!("{}/{path}", skill.name());
+            form = form.part("files[]", Part::bytes(content.to_vec()).file_name(name));
+        }
+        let request = self.http.post(format!("{}/v1/skills", self.url));
+        let request = request
+            .header("x-api-key", &self.key)
+            .header("anthropic-version", "2023-06-01");
+        let answer = request.multipart(form).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK, "{:?}", answer.text().await);
+    }
+}
+
+fn initialize() -> Value {
+    let client = json!({"name": "test", "version": "1"});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
+        {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}})
+}
+
+/// The messages of an answer, as they come.
+struct Events {
+    answer: Response,
+    rest: String,
+}
+
+impl Events {
+    fn of(answer: Response) -> Events {
+        Events {
+            answer,
+            rest: String::new(),
+        }
+    }
+
+    /// The next message; nothing at the end.
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            while let Some((line, rest)) = self.rest.split_once('\n') {
+                let data = line
+                    .strip_prefix("data:")
+                    .unwrap_or_default()
+                    .trim()
+                    .to_owned();
+                self.rest = rest.to_owned();
+                if !data.is_empty() {
+                    return Some(serde_json::from_str(&data).unwrap());
+                }
+            }
+            let piece = self.answer.chunk().await.ok()??;
+            let text = String::from_utf8(piece.to_vec()).unwrap();
+            // An answer may also be one whole message.
+            match self.answer.headers()["content-type"] == "application/json" {
+                true => self.rest += &format!("data: {text}\n"),
+                false => self.rest += &text,
+            }
+        }
+    }
+
+    async fn hear(&mut self, method: &str) {
+        loop {
+            let message = self.next().await.expect("the stream goes on");
+            if message["method"] == method {
+                return;
+            }
+        }
+    }
+}
+
+fn greet() -> SkillFixture {
+    SkillFixture::new("greet")
+        .field(
+            "tools",
+            "{hello: {description: Say hello., script: hello.py, args: {name: string}}}",
+        )
+        .file(
+            "hello.py",
+            "import sys\nprint('hello', sys.argv[1])\nopen('card.txt', 'w').write('hi')",
+        )
+}
+
+/// A key of a tenant.
+fn key(server: &Server, tenant: &str, more: &[&str]) -> String {
+    let mut command = prowess(server.folder());
+    command.args(["keys", "create", "test", "--tenant", tenant, "--json"]);
+    let output = command.args(more).output().unwrap();
+    let made: Value = serde_json::from_slice(&output.stdout).unwrap();
+    made["key"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_session_has_tools_files_and_hears_of_changes() {
+    let server = Server::start(&[]);
+    let agent = Agent::new(&server, MASTER);
+    agent.upload(&greet()).await;
+    let agent = agent.begin().await;
+    let mut stream = agent.listen().await;
+    let before = agent.tools().await;
+    assert!(
+        before.contains(&"bash_code_execution".to_owned()),
+        "{before:?}"
+    );
+    agent.call("load_skill", json!({"name": "greet"})).await;
+    stream.hear("notifications/tools/list_changed").await;
+    let said = agent.call("greet__hello", json!({"name": "Ann"})).await;
+    assert_eq!(said["isError"], false, "{said}");
+    let made = json!({"uri": "sandbox:/mnt/data/card.txt"});
+    let read = agent.ask("resources/read", made.clone()).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "hi");
+
+    // Another session has files of its own.
+    let other = Agent::new(&server, MASTER).begin().await;
+    let none = other.ask("resources/read", made).await;
+    assert_eq!(none["error"]["code"], -32002, "{none}");
+
+    // An upload is told to whoever listens.
+    agent.upload(&SkillFixture::new("newcomer")).await;
+    for kind in ["tools", "prompts", "resources"] {
+        stream
+            .hear(&format!("notifications/{kind}/list_changed"))
+            .await;
+    }
+    let skills = agent.ask("skills/list", json!({})).await;
+    assert_eq!(skills["result"]["skills"].as_array().unwrap().len(), 2);
+
+    // The end of it.
+    let ended = agent.request(Method::DELETE).send().await.unwrap();
+    assert!(ended.status().is_success(), "{}", ended.status());
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    assert_eq!(agent.send(&ping).await.status(), StatusCode::NOT_FOUND);
+}
+
+/// A message of 2026-07-28, with the headers that go with it.
+async fn modern(agent: &Agent, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let named = params["name"].as_str().or(params["uri"].as_str());
+    let mut request = agent
+        .request(Method::POST)
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", method);
+    if let Some(named) = named {
+        request = request.header("mcp-name", named);
+    }
+    let message = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});
+    let mut events = Events::of(request.json(&message).send().await.unwrap());
+    loop {
+        let message = events.next().await.expect("an answer");
+        if message["id"] == 7 {
+            return message;
+        }
+    }
+}
+
+#[tokio::test]
+async fn clients_without_sessions_keep_their_files_and_share_them_with_no_other_key() {
+    let server = Server::start(&[]);
+    let agent = Agent::new(&server, MASTER);
+    agent.upload(&greet()).await;
+    let listed = modern(&agent, "skills/list", json!({})).await;
+    assert_eq!(listed["result"]["resultType"], "complete", "{listed}");
+    let load = json!({"name": "load_skill", "arguments": {"name": "greet"}});
+    modern(&agent, "tools/call", load).await;
+    let call = json!({"name": "greet__hello", "arguments": {"name": "Ann"}});
+    let said = modern(&agent, "tools/call", call).await;
+    assert_eq!(said["result"]["isError"], false, "{said}");
+    let made = json!({"uri": "sandbox:/mnt/data/card.txt"});
+    let read = modern(&agent, "resources/read", made.clone()).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "hi", "{read}");
+    let other = Agent::new(&server, &key(&server, "default", &[]));
+    let none = modern(&other, "resources/read", made).await;
+    assert_eq!(none["error"]["code"], -32602, "{none}");
+}
+
+#[tokio::test]
+async fn tenants_and_keys_are_kept_apart() {
+    let server = Server::start(&[]);
+    let one = Agent::new(&server, &key(&server, "one", &[]));
+    let two = Agent::new(&server, &key(&server, "two", &[]));
+    one.upload(&greet()).await;
+    let one = one.begin().await;
+    let skills = one.ask("skills/list", json!({})).await;
+    assert_eq!(
+        skills["result"]["skills"][0]["frontmatter"]["name"],
+        "greet"
+    );
+
+    // Another tenant's session, another key's of the same tenant, and one that never was.
+    let reader = key(&server, "one", &["--scope", "read"]);
+    for key in [&two.key, &reader, &MASTER.to_owned()] {
+        let thief = Agent {
+            key: key.clone(),
+            ..one.clone()
+        };
+        for method in [Method::GET, Method::DELETE] {
+            let answer = thief.request(method).send().await.unwrap();
+            assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+        }
+        let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+        assert_eq!(thief.send(&ping).await.status(), StatusCode::NOT_FOUND);
+    }
+    let two = two.begin().await;
+    let none = two.ask("skills/list", json!({})).await;
+    assert_eq!(none["result"]["skills"], json!([]));
+    let get = json!({"uri": "skill://greet/SKILL.md"});
+    assert_eq!(
+        two.ask("resources/read", get).await["error"]["code"],
+        -32002
+    );
+
+    // A key that may only read gets nothing that runs.
+    let reader = Agent::new(&server, &reader).begin().await;
+    assert_eq!(reader.tools().await, ["load_skill"]);
+}
+
+/// What is refused, and how it is told.
+async fn told(request: reqwest::RequestBuilder) -> String {
+    let answer = request.send().await.unwrap();
+    let (status, headers) = (answer.status(), answer.headers().clone());
+    let header = |name: &str| {
+        let value = headers.get(name)?.to_str().unwrap();
+        Some(format!("{name}: {value}\n"))
+    };
+    let headers = ["www-authenticate", "retry-after"].map(header);
+    let headers: String = headers.into_iter().flatten().collect();
+    format!("{status}\n{headers}{}\n", answer.text().await.unwrap())
+}
+
+#[tokio::test]
+async fn who_is_not_let_in_is_told_why() {
+    let server = Server::start(&[]);
+    let agent = Agent::new(&server, MASTER);
+    let url = format!("{}/mcp", server.url());
+    let knock = |key: &str| agent.http.post(&url).bearer_auth(key).json(&initialize());
+    assert_snapshot!(told(agent.http.post(&url).json(&initialize())).await, @r#"
+    401 Unauthorized
+    www-authenticate: Bearer realm="prowess"
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no key: send one in `x-api-key` or as `Authorization: Bearer …`","data":{"code":"key-missing"}}}
+    "#);
+    assert_snapshot!(told(knock("wrong")).await, @r#"
+    401 Unauthorized
+    www-authenticate: Bearer realm="prowess"
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"this key is not known, has expired or was revoked","data":{"code":"key-unknown"}}}
+    "#);
+    let evil = knock(MASTER).header("origin", "https://evil.example");
+    assert_snapshot!(told(evil).await, @r#"
+    403 Forbidden
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"origin `https://evil.example` may not use this server: only pages of this machine and of this server may","data":{"code":"origin-refused"}}}
+    "#);
+    let large = agent.request(Method::POST).body(vec![b' '; 5 << 20]);
+    assert_snapshot!(told(large).await, @r#"
+    413 Payload Too Large
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"the body has more than 4194304 bytes; send less in one request","data":{"code":"body-too-large"}}}
+    "#);
+    let slow = key(&server, "default", &["--rpm", "1"]);
+    let request = || agent.http.post(&url).bearer_auth(&slow).json(&initialize());
+    request().send().await.unwrap();
+    let busy = request().send().await.unwrap();
+    assert_eq!(busy.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(busy.headers().contains_key("retry-after"));
+    let own = knock(MASTER).header("origin", server.url());
+    let own = own.header("accept", "application/json, text/event-stream");
+    assert_eq!(own.send().await.unwrap().status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn without_a_master_key_only_this_machine_is_let_in() {
+    let server = Server::start(&[("PROWESS_MASTER_KEY", "")]);
+    let url = format!("{}/mcp", server.url());
+    let request = || {
+        let request = Client::new().post(&url).json(&initialize());
+        request.header("accept", "application/json, text/event-stream")
+    };
+    assert_eq!(request().send().await.unwrap().status(), StatusCode::OK);
+    let local = request().header("origin", "http://localhost:6274");
+    assert_eq!(local.send().await.unwrap().status(), StatusCode::OK);
+    // A page that made its own name resolve to this machine.
+    let rebound = request().header("host", "evil.example");
+    assert_snapshot!(told(rebound.header("origin", "http://evil.example")).await, @r#"
+    403 Forbidden
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"host `evil.example` is not this machine; without a master key the server answers to localhost only: set PROWESS_MASTER_KEY to open it to others","data":{"code":"not-local"}}}
+    "#);
+}
+
+#[tokio::test]
+async fn a_tenant_may_have_so_many_sessions_and_others_are_not_harmed() {
+    let server = Server::start(&[]);
+    let one = Agent::new(&server, &key(&server, "one", &[]));
+    let mut last = None;
+    for _ in 0..100 {
+        last = Some(one.clone().begin().await);
+    }
+    let refused = one.request(Method::POST).json(&initialize());
+    assert_snapshot!(told(refused).await, @r#"
+    429 Too Many Requests
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"100 sessions are open, which is the most; end one (DELETE with its Mcp-Session-Id)","data":{"code":"too-many-sessions"}}}
+    "#);
+    Agent::new(&server, MASTER).begin().await;
+    // One that ends makes room, as soon as it has ended.
+    let last = last.unwrap();
+    last.request(Method::DELETE).send().await.unwrap();
+    while one.send(&initialize()).await.status() != StatusCode::OK {}
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn open_streams_and_running_calls_hold_up_no_end() {
+    let mut server = Server::start(&[]);
+    let agent = Agent::new(&server, MASTER).begin().await;
+    let mut stream = agent.listen().await;
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params":
+        {"name": "bash_code_execution", "arguments": {"command": "echo begun; sleep 3600"},
+         "_meta": {"progressToken": "p"}}});
+    let mut running = Events::of(agent.send(&call).await);
+    running.hear("notifications/progress").await;
+    let pid = server.pid().to_string();
+    let told = std::process::Command::new("kill")
+        .args(["-TERM", &pid])
+        .status();
+    assert!(told.unwrap().success());
+    // Both end, and nobody had to be cut off.
+    while stream.next().await.is_some() {}
+    while running.next().await.is_some() {}
+    let ended = tokio::task::spawn_blocking(move || {
+        let ended = server.wait();
+        (ended, server)
+    });
+    let (ended, _server) = ended.await.unwrap();
+    assert!(ended.success(), "{ended}");
+}

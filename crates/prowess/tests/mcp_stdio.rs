@@ -1,0 +1,419 @@
+//! `prowess mcp` as an agent has it, over standard input and output.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod server;
+mod talk;
+
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+use prowess_testkit::SkillFixture;
+use serde_json::{Value, json};
+use talk::Talk;
+use tempfile::TempDir;
+
+/// A folder with two skills in `skills`: one declares a tool, one has functions.
+fn desk() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let skills = dir.path().join("skills");
+    SkillFixture::new("greet")
+        .field(
+            "tools",
+            "{hello: {description: Say hello., script: scripts/hello.py, args: {name: string}}}",
+        )
+        .file(
+            "scripts/hello.py",
+            "import sys\nprint('hello', sys.argv[1])\nopen('card.txt', 'w').write('hi')",
+        )
+        .file("notes.txt", "Be kind.\n")
+        .write_to(&skills);
+    SkillFixture::new("maths")
+        .file("tools.py", "from prowess import tool\n@tool\ndef add(a: int, b: int = 1):\n    'Add.'\n    return a + b\n")
+        .file("pixel.png", b"\x89PNG\r\n\x1a\n\0\0".as_slice())
+        .file("data.bin", b"\xff\xfe\0".as_slice())
+        .write_to(&skills);
+    dir
+}
+
+fn names(tools: &Value) -> Vec<&str> {
+    let tools = tools["result"]["tools"].as_array().unwrap().iter();
+    tools.map(|tool| tool["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn tools_of_a_skill_appear_when_it_is_loaded_and_run_in_the_sandbox() {
+    let dir = desk();
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    talk.ask("tools/list", json!({}));
+    talk.call("load_skill", json!({"name": "greet"}));
+    let tools = talk.ask("tools/list", json!({}));
+    assert_eq!(names(&tools).last(), Some(&"greet__hello"));
+    talk.record();
+
+    talk.call("greet__hello", json!({"name": "Ann"}));
+    talk.ask(
+        "resources/read",
+        json!({"uri": "sandbox:/mnt/data/card.txt"}),
+    );
+    talk.call("greet__hello", json!({"name": 1}));
+    talk.call("maths__add", json!({"a": 1}));
+    talk.call("load_skill", json!({"name": "maths"}));
+    talk.call("maths__add", json!({"a": 41}));
+    talk.call("load_skill", json!({"name": "maths", "path": "pixel.png"}));
+    talk.call("load_skill", json!({"name": "maths", "path": "data.bin"}));
+    talk.call("load_skill", json!({"name": "nothing"}));
+    assert_snapshot!(talk.record());
+    let (rest, errors) = talk.end();
+    assert_eq!((rest, errors.as_str()), (vec![], ""));
+}
+
+#[test]
+fn an_agent_is_told_what_the_server_can_do_and_which_tools_there_are() {
+    let dir = desk();
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    talk.ask("tools/list", json!({}));
+    let version = concat!("\"version\": \"", env!("CARGO_PKG_VERSION"), "\"");
+    let record = talk.record().replace(version, "\"version\": \"VERSION\"");
+    assert_snapshot!(record);
+}
+
+#[test]
+fn skills_are_resources_prompts_and_entries_of_the_extension() {
+    let dir = desk();
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    talk.record();
+    for (method, params) in [
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("resources/read", json!({"uri": "skill://greet/SKILL.md"})),
+        ("resources/read", json!({"uri": "skill://maths/pixel.png"})),
+        ("prompts/list", json!({})),
+        (
+            "prompts/get",
+            json!({"name": "greet", "arguments": {"task": "Greet Ann."}}),
+        ),
+        ("prompts/get", json!({"name": "nothing"})),
+        ("skills/list", json!({})),
+        ("skills/get", json!({"uri": "skill://greet/SKILL.md"})),
+        ("resources/directory/read", json!({"uri": "skill://greet"})),
+        (
+            "resources/directory/read",
+            json!({"uri": "skill://greet/scripts"}),
+        ),
+        ("resources/read", json!({"uri": "skill://index.json"})),
+        (
+            "completion/complete",
+            json!({"ref": {"type": "ref/resource", "uri": "skill://{name}/{+path}"},
+                   "argument": {"name": "path", "value": "s"},
+                   "context": {"arguments": {"name": "greet"}}}),
+        ),
+    ] {
+        talk.ask(method, params);
+    }
+    assert_snapshot!(talk.record());
+}
+
+/// What a client of 2026-07-28 sends with every request.
+fn meta() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+#[test]
+fn a_client_of_the_newest_version_needs_no_handshake_and_says_what_it_wants_to_hear() {
+    let dir = desk();
+    let mut talk = Talk::start(dir.path(), &["skills"]);
+    let found = talk.ask("server/discover", json!({"_meta": meta()}));
+    let extensions = &found["result"]["capabilities"]["extensions"];
+    let skills = &extensions["io.modelcontextprotocol/skills"];
+    assert_eq!(*skills, json!({"directoryRead": true}));
+    let listed = talk.ask("skills/list", json!({"_meta": meta()}))["result"].take();
+    let hints = ["resultType", "ttlMs", "cacheScope"].map(|name| listed[name].clone());
+    assert_eq!(json!(hints), json!(["complete", 0, "private"]));
+
+    let only_tools = json!({"toolsListChanged": true});
+    let listening = talk.send(
+        "subscriptions/listen",
+        json!({"_meta": meta(), "notifications": only_tools}),
+    );
+    talk.hear("notifications/subscriptions/acknowledged");
+    let load = json!({"name": "load_skill", "arguments": {"name": "greet"}, "_meta": meta()});
+    talk.ask("tools/call", load);
+    let told = talk.hear("notifications/tools/list_changed");
+    let of = &told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+    assert_eq!(*of, json!(listening));
+    // The file that this makes changes the resources too, of which it wants to hear nothing.
+    let call = json!({"name": "greet__hello", "arguments": {"name": "Ann"}, "_meta": meta()});
+    let said = talk.ask("tools/call", call);
+    assert_eq!(said["result"]["isError"], false, "{said}");
+    assert!(talk.heard.is_empty(), "{:?}", talk.heard);
+}
+
+#[test]
+fn what_changes_in_a_folder_is_told_unasked() {
+    let dir = desk();
+    let skills = dir.path().join("skills");
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    talk.call("load_skill", json!({"name": "greet"}));
+    talk.hear("notifications/tools/list_changed");
+    SkillFixture::new("newcomer").write_to(&skills);
+    for kind in ["tools", "prompts", "resources"] {
+        talk.hear(&format!("notifications/{kind}/list_changed"));
+    }
+    let prompts = talk.ask("prompts/list", json!({}));
+    let names = prompts["result"]["prompts"].as_array().unwrap().iter();
+    let names: Vec<_> = names.map(|prompt| prompt["name"].clone()).collect();
+    assert_eq!(names, ["greet", "maths", "newcomer"]);
+    // What was loaded stays so.
+    let said = talk.call("greet__hello", json!({"name": "Ann"}));
+    assert_eq!(said["isError"], false, "{said}");
+    // One that is gone is gone at once for whoever asks.
+    std::fs::remove_dir_all(skills.join("greet")).unwrap();
+    let tools = talk.ask("tools/list", json!({}));
+    assert!(!self::names(&tools).contains(&"greet__hello"), "{tools}");
+}
+
+#[test]
+fn uris_that_lead_elsewhere_lead_nowhere() {
+    let dir = desk();
+    std::fs::write(dir.path().join("secret"), "do not read").unwrap();
+    SkillFixture::new("odd")
+        .field("name", "'../x'")
+        .write_to(&dir.path().join("skills"));
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    talk.call(
+        "bash_code_execution",
+        json!({"command": "ln -s /etc/passwd link"}),
+    );
+    for uri in [
+        "skill://greet/../../secret",
+        "skill://greet/%2e%2e/%2e%2e/secret",
+        "skill://../secret",
+        "skill://greet//SKILL.md",
+        "skill://greet/SKILL.md/",
+        "skill://greet/",
+        "skill://GREET/SKILL.md",
+        "skill://nothing/SKILL.md",
+        "sandbox:/mnt/data/../../etc/passwd",
+        "sandbox:/mnt/data/link",
+        "sandbox:/etc/passwd",
+        "file:///etc/passwd",
+        "skill://greet/%00",
+        "",
+    ] {
+        for method in ["resources/read", "skills/get", "resources/directory/read"] {
+            let answer = talk.ask(method, json!({"uri": uri}));
+            let code = &answer["error"]["code"];
+            let expected = if method == "resources/read" {
+                -32002
+            } else {
+                -32602
+            };
+            assert_eq!(*code, json!(expected), "{method} {uri}: {answer}");
+        }
+    }
+    // A skill with such a name is there under a URI that says so, and none of the extension.
+    let read = talk.ask("resources/read", json!({"uri": "skill://..%2Fx/SKILL.md"}));
+    assert!(read["result"]["contents"][0]["text"].is_string(), "{read}");
+    let listed = talk.ask("skills/list", json!({}));
+    assert_eq!(listed["result"]["skills"].as_array().unwrap().len(), 2);
+}
+
+/// Whether a process with this word in its command line runs anywhere on the host.
+fn runs(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .map(|process| process.path().join("cmdline"))
+        .filter_map(|file: PathBuf| std::fs::read(file).ok())
+        .any(|line| String::from_utf8_lossy(&line).contains(word))
+}
+
+/// Starts a command that does not end, and waits until it runs.
+fn start_endless(talk: &mut Talk, marker: &str) -> u64 {
+    let command = format!("echo begun; exec -a {marker} sleep 3600");
+    let call = json!({"name": "bash_code_execution", "arguments": {"command": command},
+                      "_meta": {"progressToken": "p"}});
+    let id = talk.send("tools/call", call);
+    let progress = talk.hear("notifications/progress");
+    assert_eq!(progress["params"]["message"], "begun");
+    while !runs(marker) {
+        std::thread::yield_now();
+    }
+    id
+}
+
+fn marker(dir: &Path) -> String {
+    let name = dir.file_name().unwrap().to_string_lossy();
+    format!("endless{}", name.trim_start_matches('.'))
+}
+
+#[test]
+fn a_cancelled_call_ends_what_it_ran() {
+    let dir = desk();
+    let marker = marker(dir.path());
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    let id = start_endless(&mut talk, &marker);
+    talk.tell(
+        "notifications/cancelled",
+        json!({"requestId": id, "reason": "enough"}),
+    );
+    while runs(&marker) {
+        std::thread::yield_now();
+    }
+    let said = talk.call("bash_code_execution", json!({"command": "echo still here"}));
+    assert_eq!(said["content"][0]["text"], "still here");
+}
+
+#[test]
+fn the_end_of_standard_input_ends_what_runs_and_the_session() {
+    let dir = desk();
+    let marker = marker(dir.path());
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    start_endless(&mut talk, &marker);
+    talk.end();
+    while runs(&marker) {
+        std::thread::yield_now();
+    }
+    let listed = server::prowess(dir.path())
+        .args(["sandbox", "list", "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&listed.stdout).trim(), "[]");
+}
+
+#[test]
+fn a_session_that_expired_is_replaced_and_the_agent_is_told() {
+    let dir = desk();
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    talk.call("bash_code_execution", json!({"command": "echo 1 > one"}));
+    let sandbox = |args: &[&str]| {
+        let mut command = server::prowess(dir.path());
+        let output = command.arg("sandbox").args(args).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        output.stdout
+    };
+    let sessions: Value = serde_json::from_slice(&sandbox(&["list", "--json"])).unwrap();
+    sandbox(&["rm", sessions[0]["id"].as_str().unwrap()]);
+    let said = talk.call("bash_code_execution", json!({"command": "ls; echo again"}));
+    let text = said["content"][0]["text"].as_str().unwrap();
+    assert_snapshot!(text, @"
+    again
+    [note: the session had expired: /mnt/data is empty, what was there before is gone]
+    ");
+    let said = talk.call("bash_code_execution", json!({"command": "echo and again"}));
+    assert_eq!(said["content"][0]["text"], "and again");
+}
+
+#[test]
+fn output_without_end_is_cut_and_costs_little() {
+    let dir = desk();
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    let command = "head -c 100000000 /dev/zero | tr '\\0' x";
+    let call = json!({"name": "bash_code_execution", "arguments": {"command": command},
+                      "_meta": {"progressToken": "p"}});
+    let said = talk.ask("tools/call", call)["result"].take();
+    let text = said["content"][0]["text"].as_str().unwrap();
+    assert!(text.len() < 100_000, "{} bytes", text.len());
+    let status = std::fs::read_to_string(format!("/proc/{}/status", talk.child.id())).unwrap();
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    let peak: u64 = peak.trim().trim_end_matches("kB").trim().parse().unwrap();
+    assert!(peak < 100_000, "{peak} kB for 100 MB of output");
+}
+
+#[test]
+fn nonsense_is_answered_and_the_session_goes_on() {
+    let dir = desk();
+    let mut talk = Talk::begin(dir.path(), &["skills"]);
+    talk.raw("this is no JSON");
+    talk.raw(&"x".repeat(20 << 20));
+    talk.raw("{\"jsonrpc\": \"2.0\", \"id\": 99}");
+    let unknown = talk.ask("no/such/method", json!({}));
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+    for (method, params) in [
+        ("skills/get", json!({})),
+        ("skills/get", json!({"uri": 1})),
+        ("skills/list", json!({"cursor": "?"})),
+        ("resources/list", json!({"cursor": "?"})),
+        (
+            "prompts/get",
+            json!({"name": "greet", "arguments": {"task": 1}}),
+        ),
+    ] {
+        let answer = talk.ask(method, params.clone());
+        assert_eq!(
+            answer["error"]["code"], -32602,
+            "{method} {params}: {answer}"
+        );
+    }
+    let unknown = talk.call("no_such_tool", json!({}));
+    assert_eq!(unknown["isError"], true);
+    assert!(talk.ask("tools/list", json!({}))["result"].is_object());
+}
+
+#[test]
+fn what_is_wrong_with_a_skill_is_said_beside_and_harms_no_other() {
+    let dir = desk();
+    let broken = dir.path().join("skills/broken");
+    std::fs::create_dir(&broken).unwrap();
+    std::fs::write(broken.join("SKILL.md"), b"\xff").unwrap();
+    let mut talk = Talk::begin(dir.path(), &["skills", "--read-only"]);
+    let tools = talk.ask("tools/list", json!({}));
+    assert_eq!(names(&tools), ["load_skill"]);
+    let (rest, errors) = talk.end();
+    assert!(rest.is_empty());
+    assert!(errors.contains("broken"), "{errors}");
+}
+
+#[test]
+fn the_form_of_loading_and_code_can_be_chosen() {
+    let dir = desk();
+    let mut talk = Talk::begin(dir.path(), &["skills", "--form", "per-skill", "--no-code"]);
+    let tools = talk.ask("tools/list", json!({}));
+    assert_eq!(names(&tools), ["load_skill_greet", "load_skill_maths"]);
+    talk.call("load_skill_maths", json!({}));
+    let said = talk.call("maths__add", json!({"a": 2, "b": 3}));
+    assert_eq!(said["content"][0]["text"], "5");
+}
+
+#[test]
+fn many_resources_come_in_pages() {
+    let dir = tempfile::tempdir().unwrap();
+    for number in 0..150 {
+        SkillFixture::new(&format!("skill-{number:03}"))
+            .file("a.txt", "a")
+            .write_to(&dir.path().join("skills"));
+    }
+    let mut talk = Talk::begin(dir.path(), &["skills", "--read-only"]);
+    for (method, field, expected) in [
+        ("resources/list", "resources", 300),
+        ("skills/list", "skills", 150),
+    ] {
+        let (mut uris, mut pages, mut params) = (Vec::new(), 0, json!({}));
+        loop {
+            let result = talk.ask(method, params)["result"].take();
+            let items = result[field].as_array().unwrap().iter();
+            uris.extend(items.map(|item| item["uri"].as_str().unwrap().to_owned()));
+            pages += 1;
+            match &result["nextCursor"] {
+                Value::Null => break,
+                next => params = json!({"cursor": next}),
+            }
+        }
+        assert_eq!(pages, 2, "{method}");
+        uris.sort();
+        uris.dedup();
+        assert_eq!(uris.len(), expected, "{method}");
+    }
+}

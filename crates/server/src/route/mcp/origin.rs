@@ -1,0 +1,68 @@
+//! Which web pages may speak to `/mcp`: this machine's, and this server's own.
+//!
+//! Browsers send `Origin` with what a page asks for, agents send none. A page from
+//! elsewhere has no business here, whatever it makes its own name resolve to. Without a
+//! master key the door itself (`auth::open_door`) also asks by which name we are called.
+
+use axum::http::header::{HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, Uri};
+
+use crate::auth::is_loopback;
+use crate::error::ApiError;
+
+pub(super) fn check(parts: &Parts) -> Result<(), ApiError> {
+    let Some(origin) = parts.headers.get(ORIGIN) else {
+        return Ok(());
+    };
+    let written = origin.to_str().unwrap_or_default();
+    let page = written.parse::<Uri>().ok();
+    let page = page.as_ref().and_then(Uri::authority);
+    let host = parts.headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = parts.uri.authority().map(|own| own.as_str()).or(host);
+    let own = page.is_some_and(|page| Some(page.as_str()) == host);
+    match own || page.is_some_and(|page| is_loopback(page.host())) {
+        true => Ok(()),
+        false => Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "origin-refused",
+            format!(
+                "origin `{}` may not use this server: only pages of this machine and of this \
+                 server may",
+                written.chars().take(200).collect::<String>().escape_debug()
+            ),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::Request;
+
+    fn verdict(host: &str, origin: Option<&str>) -> bool {
+        let mut request = Request::builder().uri("/mcp").header(HOST, host);
+        if let Some(origin) = origin {
+            request = request.header(ORIGIN, origin);
+        }
+        check(&request.body(()).unwrap().into_parts().0).is_ok()
+    }
+
+    #[test]
+    fn pages_from_elsewhere_are_refused() {
+        let host = "skills.example";
+        assert!(verdict(host, None));
+        assert!(verdict(host, Some("https://skills.example")));
+        assert!(verdict(host, Some("http://localhost:6274")));
+        for origin in [
+            "https://evil.example",
+            "https://skills.example.evil.example",
+            "https://skills.example:8443",
+            "http://localhost.evil.example",
+            "null",
+            "",
+        ] {
+            assert!(!verdict(host, Some(origin)), "{origin}");
+        }
+    }
+}
