@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
+use crate::wheels;
 
 /// Python clients of the server that are tried, each in an environment of its own:
 /// the vendors', old and new, another gateway's, a command line, and a fuzzer of APIs.
-const SDK_CLIENTS: [&str; 8] = [
+/// The last two are for our own packages: what they are built with, and used with.
+const SDK_CLIENTS: [&str; 10] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
@@ -17,6 +19,8 @@ const SDK_CLIENTS: [&str; 8] = [
     "litellm",
     "llm",
     "schemathesis",
+    "wheels",
+    "prowess",
 ];
 
 /// Installs everything. Quick when it is there already.
@@ -24,6 +28,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
     system()?;
     docker();
     python()?;
+    wheels::install()?;
     node("tests/sdk", &target().join("sdk/node"))?;
     node("tests/agents", &target().join("sdk/agents"))
 }
@@ -171,7 +176,7 @@ pub(crate) fn system_packages(packages: &[&str]) -> anyhow::Result<()> {
     run(command("apt-get", &install).env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
-fn text(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
     let text = path
         .to_str()
         .with_context(|| format!("{} is not UTF-8", path.display()))?;

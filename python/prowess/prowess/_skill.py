@@ -58,7 +58,7 @@ class Skill:
     :class:`SkillError` when what it holds is not a skill.
     """
 
-    _native: _native.Skill
+    _held: _native.Skill
     _info: dict[str, Any]
 
     def __init__(self, source: str | os.PathLike[str], *, fetch: Fetch = Fetch()) -> None:
@@ -82,7 +82,7 @@ class Skill:
         return skill
 
     def _take(self, native: _native.Skill) -> None:
-        self._native = native
+        self._held = native
         self._info = json.loads(native.info())
 
     @property
@@ -159,19 +159,19 @@ class Skill:
     def validate(self, profile: Profile = "strict") -> list[Problem]:
         """What deviates by the rules of the standard (``strict``) or of the large hosts on
         upload (``upload``). It passes when none of them is an ``error``."""
-        return [Problem._of(problem) for problem in json.loads(self._native.problems(profile))]
+        return [Problem._of(problem) for problem in json.loads(self._held.problems(profile))]
 
     def load_body(self) -> str:
         """Its instructions: the Markdown after the frontmatter."""
-        return self._native.body()
+        return self._held.body()
 
     def list_files(self) -> list[str]:
         """The paths of all its files, sorted."""
-        return self._native.files()
+        return self._held.files()
 
     def read_file(self, path: str) -> bytes:
         """The content of one of its files. Only what belongs to the skill can be read."""
-        return self._native.read(path)
+        return self._held.read(path)
 
     def read_text(self, path: str) -> str:
         """The same, as text."""
@@ -179,7 +179,7 @@ class Skill:
 
     def to_zip(self) -> bytes:
         """A zip of it, as the large hosts take it. The same files give the same bytes."""
-        return self._native.pack()
+        return self._held.pack()
 
     def __repr__(self) -> str:
         return f"<Skill {self.name!r}: {len(self.list_files())} files>"

@@ -65,13 +65,13 @@ class _Verbs:
     """What can be done with stored skills. A skill is named by its id, or by its name
     where only one has it."""
 
-    _native: _native.Server | _native.Store | None
+    _held: _native.Server | _native.Store | None
 
     @property
     def _open(self) -> _native.Server | _native.Store:
-        if self._native is None:
+        if self._held is None:
             raise StoreError("the store was closed", "store-closed")
-        return self._native
+        return self._held
 
     def create_skill(
         self, source: AnyPath | Skill, *, title: str | None = None, fetch: Fetch = Fetch()
@@ -179,13 +179,13 @@ class _Verbs:
 
     def close(self) -> None:
         """Lets go of it. Closing again does nothing."""
-        native, self._native = self._native, None
+        native, self._held = self._held, None
         if native is not None:
             native.close().wait()
 
     async def aclose(self) -> None:
         """The same, without holding up the event loop."""
-        native, self._native = self._native, None
+        native, self._held = self._held, None
         if native is not None:
             await native.close().start()
 
@@ -223,10 +223,10 @@ class Client(_Verbs):
     def __init__(self, base_url: str | None = None, api_key: str | None = None) -> None:
         base_url = base_url or os.environ.get("PROWESS_URL") or None
         api_key = api_key or os.environ.get("PROWESS_API_KEY") or None
-        self._native = _native.Server(base_url, api_key)
+        self._held = _native.Server(base_url, api_key)
 
     def __repr__(self) -> str:
-        native = self._native
+        native = self._held
         where = native.url() if isinstance(native, _native.Server) else "closed"
         return f"<Client {where}>"
 
@@ -239,24 +239,24 @@ class Store(_Verbs):
     """
 
     def __init__(self, folder: AnyPath) -> None:
-        self._native = _native.Store.open(os.fspath(folder)).wait()
+        self._held = _native.Store.open(os.fspath(folder)).wait()
 
     @classmethod
     async def open(cls, folder: AnyPath) -> Store:
         """The same as ``Store(folder)``, without holding up the event loop."""
         store = cls.__new__(cls)
-        store._native = await _native.Store.open(os.fspath(folder)).start()
+        store._held = await _native.Store.open(os.fspath(folder)).start()
         return store
 
 
 def _checked(source: AnyPath | Skill, fetch: Fetch) -> _native.Skill:
-    return (source if isinstance(source, Skill) else Skill(source, fetch=fetch))._native
+    return (source if isinstance(source, Skill) else Skill(source, fetch=fetch))._held
 
 
 async def _acheck(source: AnyPath | Skill, fetch: Fetch) -> _native.Skill:
     if isinstance(source, Skill):
-        return source._native
-    return (await Skill.open(source, fetch=fetch))._native
+        return source._held
+    return (await Skill.open(source, fetch=fetch))._held
 
 
 def _time(seconds: int) -> datetime:

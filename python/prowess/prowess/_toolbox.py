@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -130,6 +131,7 @@ class _Settings:
     reduced: bool
     network: list[str]
     timeout: float | None
+    context: str
     fetch: Fetch
     launcher: Path
     data_dir: str | None
@@ -147,7 +149,8 @@ class Toolbox:
     :param code: offer ``bash_code_execution`` and ``text_editor_code_execution``.
     :param own_tools: when the skills' own tools are shown: ``on-load``, when their skill
         was loaded, or ``at-once``, for a client whose list of tools cannot grow; a call
-        of one then loads its skill.
+        of one then loads its skill. Where too many skills have some, :attr:`problems` has
+        ``own-tools-many``, and they are shown when loaded after all.
     :param all_names: also show ``list_skills``, ``search_skills``, ``read_skill_resource``
         and ``run_skill_script``, which are answered in any case.
     :param reserved: names of your own tools, which these never take.
@@ -158,6 +161,7 @@ class Toolbox:
     :param network: domains that code may reach (``example.com``, ``*.example.com``); none
         when left out.
     :param timeout: seconds that one call may take.
+    :param context: what functions of a ``tools.py`` find in ``ctx.metadata``.
     :param fetch: how URLs are fetched.
     :param data_dir: where the sandbox keeps its things; a temporary folder when left out.
 
@@ -170,7 +174,7 @@ class Toolbox:
     Calls may run side by side on several threads or tasks.
     """
 
-    _native: _native.Toolbox | None
+    _held: _native.Toolbox | None
 
     def __init__(
         self,
@@ -185,11 +189,12 @@ class Toolbox:
         reduced: bool = False,
         network: Sequence[str] = (),
         timeout: float | None = None,
+        context: Mapping[str, Any] | None = None,
         fetch: Fetch = Fetch(),
         data_dir: str | os.PathLike[str] | None = None,
     ) -> None:
         settings = _settings(locals())
-        self._native = _native.Toolbox.open(_sources(sources), settings).wait()
+        self._take(_native.Toolbox.open(_sources(sources), settings).wait())
 
     @classmethod
     async def open(cls, sources: Source | Iterable[Source], **options: Any) -> Toolbox:
@@ -199,14 +204,19 @@ class Toolbox:
             raise TypeError(f"Toolbox.open() got unexpected arguments: {', '.join(unknown)}")
         settings = _settings({**defaults, **options})
         toolbox = cls.__new__(cls)
-        toolbox._native = await _native.Toolbox.open(_sources(sources), settings).start()
+        toolbox._take(await _native.Toolbox.open(_sources(sources), settings).start())
         return toolbox
+
+    def _take(self, native: _native.Toolbox) -> None:
+        self._held = native
+        # Whoever forgets to close it leaves nothing behind either.
+        self._forgotten = weakref.finalize(self, _end, native)
 
     @property
     def _open(self) -> _native.Toolbox:
-        if self._native is None:
+        if self._held is None:
             raise ToolboxError("the toolbox was closed", "toolbox-closed")
-        return self._native
+        return self._held
 
     def tools(self) -> list[Tool]:
         """The tools that a model may call now. Loading a skill adds its own at the end, so
@@ -276,13 +286,13 @@ class Toolbox:
 
     def close(self) -> None:
         """Ends the session and removes its files. Closing again does nothing."""
-        native, self._native = self._native, None
-        if native is not None:
-            native.close().wait()
+        self._held = None
+        self._forgotten()
 
     async def aclose(self) -> None:
         """The same, without holding up the event loop."""
-        native, self._native = self._native, None
+        native, self._held = self._held, None
+        self._forgotten.detach()
         if native is not None:
             await native.close().start()
 
@@ -324,6 +334,10 @@ class Toolbox:
         )
 
 
+def _end(native: _native.Toolbox) -> None:
+    native.close().wait()
+
+
 def _settings(given: dict[str, Any]) -> _Settings:
     data_dir = given["data_dir"]
     if isinstance(given["network"], str):
@@ -338,6 +352,7 @@ def _settings(given: dict[str, Any]) -> _Settings:
         reduced=given["reduced"],
         network=list(given["network"]),
         timeout=given["timeout"],
+        context=_json(given["context"]),
         fetch=given["fetch"],
         launcher=_LAUNCHER,
         data_dir=None if data_dir is None else os.fspath(data_dir),
@@ -346,8 +361,8 @@ def _settings(given: dict[str, Any]) -> _Settings:
 
 def _sources(sources: Source | Iterable[Source]) -> list[str | _native.Skill]:
     one = isinstance(sources, (str, os.PathLike, Skill))
-    several: Iterable[Any] = [sources] if one else sources  # type: ignore[assignment, list-item]
-    return [s._native if isinstance(s, Skill) else os.path.expanduser(os.fspath(s)) for s in several]
+    several: Iterable[Any] = [sources] if one else sources  # type: ignore[assignment]
+    return [s._held if isinstance(s, Skill) else os.path.expanduser(os.fspath(s)) for s in several]
 
 
 def _json(arguments: Mapping[str, Any] | str | None) -> str:

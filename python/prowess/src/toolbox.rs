@@ -26,6 +26,10 @@ const OWNER: &str = "python";
 /// Skills that a session shows at once, as many as a request may name.
 const FEW: usize = 20;
 
+/// Skills with tools of their own that are shown at once: some models take no more than
+/// a hundred tools, and each `tools.py` must be looked at.
+const MOST_AT_ONCE: usize = 24;
+
 /// Where skills come from.
 #[derive(FromPyObject)]
 enum Source<'py> {
@@ -45,6 +49,8 @@ struct Settings {
     reduced: bool,
     network: Vec<String>,
     timeout: Option<f64>,
+    /// What a `tools.py` finds in `ctx.metadata`, as JSON.
+    context: String,
     fetch: Fetch,
     launcher: PathBuf,
     data_dir: Option<PathBuf>,
@@ -84,6 +90,7 @@ impl Settings {
     fn options(&self) -> Result<Options, Failure> {
         let timeout = self.timeout.map(Duration::try_from_secs_f64);
         let no_time = |error| Failure::usage(format!("timeout: {error}"));
+        let no_object = |error| Failure::usage(format!("context: {error}"));
         Ok(Options {
             form: match self.form.as_str() {
                 "compact" => Form::Compact,
@@ -97,6 +104,7 @@ impl Settings {
             all_names: self.all_names,
             reserved: self.reserved.clone(),
             timeout: timeout.transpose().map_err(no_time)?,
+            context: serde_json::from_str(&self.context).map_err(no_object)?,
             ..Options::default()
         })
     }
@@ -152,7 +160,12 @@ impl Settings {
 
 /// Whether there is anything to run.
 fn runs(skill: &Checked) -> bool {
-    skill.python_tools || !skill.tools.is_empty() || skill.bundle.len() > 1
+    has_own(skill) || skill.bundle.len() > 1
+}
+
+/// Whether it has tools of its own.
+fn has_own(skill: &Checked) -> bool {
+    skill.python_tools || !skill.tools.is_empty()
 }
 
 async fn open(
@@ -191,8 +204,11 @@ async fn open(
         },
     };
     options.code &= workspace.is_some();
+    let have_own = looked.members.iter().filter(|m| has_own(&m.skill)).count();
     let tools = Tools::new(looked.members, workspace, options)?;
-    if reveals {
+    if reveals && have_own > MOST_AT_ONCE {
+        looked.seen.problems.push(too_many(have_own));
+    } else if reveals {
         let problems = tools.reveal().await;
         looked.seen.problems.extend(problems.iter().map(own_tools));
     }
@@ -273,6 +289,14 @@ fn problem(problem: &Problem) -> Value {
 
 fn own_tools(why: &String) -> Value {
     json!({ "code": "own-tools-missing", "message": why })
+}
+
+fn too_many(skills: usize) -> Value {
+    let why = format!(
+        "{skills} skills have tools of their own, more than the {MOST_AT_ONCE} whose tools are \
+         shown at once: each skill's are shown when it is loaded"
+    );
+    json!({ "code": "own-tools-many", "message": why, "severity": "warning" })
 }
 
 /// Why there is no skill at all.
