@@ -10,7 +10,8 @@ import hashlib
 import json
 import os
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -41,15 +42,16 @@ CALL_ANY = "call_skill_tool"
 class SkillsError(click.ClickException):
     """Skills that cannot be had. `code` is a stable name of the reason."""
 
-    def __init__(self, error: prowess.ProwessError) -> None:
+    def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
-        self.code = error.code
+        self.code = getattr(error, "code", "file-unreadable")
 
 
 class Skills(llm.Toolbox):
     """Agent Skills: instructions, files and tools, loaded when a task needs them.
 
     sources: a folder, an archive or a URL of skills, or a list of them.
+    files: files for the skills' code to work on.
     out: a folder in which the files are saved that skills make.
     attach: show images, PDFs and sounds that skills make to the model.
     code: let the model run commands of its own in the sandbox.
@@ -68,7 +70,8 @@ class Skills(llm.Toolbox):
 
     def __init__(
         self,
-        sources: str | os.PathLike[str] | list[str],
+        sources: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        files: str | Sequence[str] = (),
         out: str | None = None,
         attach: bool = True,
         code: bool = False,
@@ -80,7 +83,9 @@ class Skills(llm.Toolbox):
     ) -> None:
         # What `llm` keeps of these, to make the toolbox again another day from anywhere.
         places = [_absolute(place) for place in _several(sources)]
-        self._config.update(sources=places, network=list(network), out=out and _absolute(out))
+        given = [_absolute(file) for file in _several(files)]
+        self._config.update(sources=places, files=given, network=list(network))
+        self._config.update(out=out and _absolute(out))
         self._out = self._config["out"]
         self._attach = attach
         reserved = [name for other in self._waiting for name in other._names.values()]
@@ -96,7 +101,9 @@ class Skills(llm.Toolbox):
                 reduced=reduced,
                 fetch=prowess.Fetch(allow_private=allow_private),
             )
-        except prowess.ProwessError as error:
+            for file in given:
+                self._toolbox.write_file(os.path.basename(file), Path(file).read_bytes())
+        except (prowess.ProwessError, OSError) as error:
             raise SkillsError(error) from error
         self._late = any(p.code == "own-tools-many" for p in self._toolbox.problems)
         for problem in self._toolbox.problems:

@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import GREETER, write
 from llm.cli import cli
-from llm_tools_prowess import Skills
+from llm_tools_prowess import Skills, SkillsError
 
 LLM = Path(sys.executable).with_name("llm")
 
@@ -165,6 +165,14 @@ def test_made_files_are_saved_where_that_was_asked_for(
     made = tmp_path / "made" / "red.png"
     assert made.read_bytes().startswith(b"\x89PNG")
     assert f"[red.png is saved as {made}]" in json.dumps(desk.requests[-1])
+
+
+def test_files_can_be_given_to_the_skills(painter: Path, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("name\nAda\n")
+    skills = Skills(painter, files=[str(tmp_path / "people.csv")], code=True, reduced=True)
+    assert skills._toolbox.list_files() == ["people.csv"]
+    with pytest.raises(SkillsError, match="missing.csv"):
+        Skills(painter, files="missing.csv", reduced=True)
 
 
 def test_what_a_model_cannot_be_shown_is_not_sent_and_the_model_is_told(

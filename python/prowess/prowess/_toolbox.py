@@ -68,11 +68,11 @@ class File:
 
     def read(self) -> bytes:
         """Its content as it is now."""
-        return self._toolbox._open.read(self.path).wait()
+        return self._toolbox.read_file(self.path)
 
     async def aread(self) -> bytes:
         """The same, without holding up the event loop."""
-        return await self._toolbox._open.read(self.path).start()
+        return await self._toolbox.aread_file(self.path)
 
     def save(self, folder: str | os.PathLike[str] = ".") -> Path:
         """Writes it below ``folder``, under its own path, and returns where."""
@@ -240,6 +240,31 @@ class Toolbox:
         """The same, without holding up the event loop. Cancelling it ends what runs."""
         return self._result(*await self._open.call(name, _json(arguments)).start())
 
+    def write_file(self, path: str, content: bytes | str) -> None:
+        """Writes a file for calls to work on; ``path`` is relative to the session's working
+        folder, in which all code runs."""
+        self._open.write(path, _bytes(content)).wait()
+
+    async def awrite_file(self, path: str, content: bytes | str) -> None:
+        """The same, without holding up the event loop."""
+        await self._open.write(path, _bytes(content)).start()
+
+    def read_file(self, path: str) -> bytes:
+        """The content of one of the session's files."""
+        return self._open.read(path).wait()
+
+    async def aread_file(self, path: str) -> bytes:
+        """The same, without holding up the event loop."""
+        return await self._open.read(path).start()
+
+    def list_files(self) -> list[str]:
+        """The paths of the session's files."""
+        return self._open.files().wait()
+
+    async def alist_files(self) -> list[str]:
+        """The same, without holding up the event loop."""
+        return await self._open.files().start()
+
     def load(self, *names: str) -> list[str]:
         """Loads skills without showing them to a model: for a conversation that goes on.
         Returns what stands in the way of any of them."""
@@ -363,6 +388,10 @@ def _sources(sources: Source | Iterable[Source]) -> list[str | _native.Skill]:
     one = isinstance(sources, (str, os.PathLike, Skill))
     several: Iterable[Any] = [sources] if one else sources  # type: ignore[assignment]
     return [s._held if isinstance(s, Skill) else os.path.expanduser(os.fspath(s)) for s in several]
+
+
+def _bytes(content: bytes | str) -> bytes:
+    return content.encode() if isinstance(content, str) else content
 
 
 def _json(arguments: Mapping[str, Any] | str | None) -> str:

@@ -335,14 +335,12 @@ impl Inner {
         told(self.tools.call(name, input, None).await)
     }
 
-    async fn read(&self, path: &str) -> Result<Vec<u8>, Failure> {
-        match self.tools.workspace() {
-            Some(workspace) => Ok(workspace.get(path).await?),
-            None => {
-                let why = format!("no file {path:?}: there is no sandbox");
-                Err(Failure::new("SandboxError", "sandbox-unavailable", why))
-            }
-        }
+    /// Where files are.
+    fn workspace(&self) -> Result<&Workspace, Failure> {
+        self.tools.workspace().ok_or_else(|| {
+            let why = "there is no sandbox, and so no files; `problems` may say why";
+            Failure::new("SandboxError", "sandbox-unavailable", why)
+        })
     }
 
     async fn close(&self) -> Result<(), Failure> {
@@ -445,10 +443,25 @@ impl Toolbox {
         Work::new(async move { Ok(inner.tools.resume(&names).await) })
     }
 
-    /// The bytes of a file that a call made.
+    /// The bytes of one of the session's files.
     fn read(&self, path: String) -> Work {
         let inner = Arc::clone(&self.0);
-        Work::new(async move { inner.read(&path).await })
+        Work::new(async move { Ok(inner.workspace()?.get(&path).await?) })
+    }
+
+    /// Writes a file for calls to find.
+    fn write(&self, path: String, content: Vec<u8>) -> Work {
+        let inner = Arc::clone(&self.0);
+        Work::new(async move { Ok(inner.workspace()?.put(&path, content).await?) })
+    }
+
+    /// The paths of the session's files.
+    fn files(&self) -> Work {
+        let inner = Arc::clone(&self.0);
+        Work::new(async move {
+            let files = inner.workspace()?.list().await?;
+            Ok(files.into_iter().map(|file| file.path).collect::<Vec<_>>())
+        })
     }
 
     /// Looks at the sources again; tells whether there is anything new.

@@ -44,6 +44,22 @@ def test_a_made_file_is_saved_under_its_own_path(greeter: Path, tmp_path: Path) 
         assert place == tmp_path / "out" / "card.txt" and place.read_text() == "Dear Bo"
 
 
+def test_files_can_be_given_to_the_code_and_taken_from_it(greeter: Path) -> None:
+    with Toolbox(greeter, code=True, reduced=True) as toolbox:
+        toolbox.write_file("in/a.txt", "given")
+        assert toolbox.list_files() == ["in/a.txt"]
+        toolbox.call("bash_code_execution", {"command": "cat in/a.txt > b.txt"})
+        assert toolbox.read_file("b.txt") == b"given"
+        with pytest.raises(prowess.SandboxError):
+            toolbox.write_file("../outside", b"")
+        with pytest.raises(prowess.SandboxError, match="nothing.txt"):
+            toolbox.read_file("nothing.txt")
+    with Toolbox(greeter, sandbox=False) as toolbox:
+        with pytest.raises(prowess.SandboxError) as caught:
+            toolbox.write_file("a.txt", "given")
+        assert caught.value.code == "sandbox-unavailable"
+
+
 def test_a_failing_call_is_a_result_that_a_model_can_act_on(greeter: Path) -> None:
     with Toolbox(greeter, reduced=True) as toolbox:
         early = toolbox.call("greeter__greet", {"who": "Ada"})
