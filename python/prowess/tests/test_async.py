@@ -3,37 +3,47 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 
 import prowess
 import pytest
+from conftest import running
 from prowess import Fetch, Skill, Store, Toolbox
 
 
-def test_calls_run_side_by_side_while_the_loop_goes_on(greeter: Path) -> None:
+def test_calls_can_be_awaited_side_by_side(greeter: Path) -> None:
     async def main() -> None:
-        async with await Toolbox.open(greeter, code=True, reduced=True) as toolbox:
-            ticks = 0
-            wait = {"command": "until test -e /mnt/data/go; do :; done; echo gone"}
-            call = asyncio.create_task(toolbox.acall("bash_code_execution", {"command": "sleep 0.3"}))
-            while not call.done():
-                await asyncio.sleep(0.01)
-                ticks += 1
-            assert ticks > 3 and not call.result().is_error
-            greetings = [toolbox.acall("greeter__greet", {"who": str(n)}) for n in range(3)]
+        async with await Toolbox.open(greeter, reduced=True) as toolbox:
             assert await toolbox.aload("greeter") == []
+            await toolbox.awrite_file("given.txt", "given")
+            assert await toolbox.alist_files() == ["given.txt"]
+            greetings = [toolbox.acall("greeter__greet", {"who": str(n)}) for n in range(3)]
             results = await asyncio.gather(*greetings)
-            assert [r.text.splitlines()[0] for r in results] == [f"Hello, {n} (warm)" for n in range(3)]
+            said = [result.text.splitlines()[0] for result in results]
+            assert said == ["Hello, 0 (warm)", "Hello, 1 (warm)", "Hello, 2 (warm)"]
             assert (await results[-1].files[0].aread()).startswith(b"Dear ")
-            # A task that is cancelled ends what runs: its place is free again.
-            task = asyncio.create_task(toolbox.acall("bash_code_execution", wait))
-            await asyncio.sleep(0)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
             assert await toolbox.arefresh() is False
 
     asyncio.run(main())
+
+
+def test_a_cancelled_call_ends_what_it_had_started(greeter: Path) -> None:
+    seconds = f"700.{os.getpid()}"
+
+    async def main() -> None:
+        async with await Toolbox.open(greeter, code=True, reduced=True) as toolbox:
+            command = {"command": f"sleep {seconds}"}
+            task = asyncio.create_task(toolbox.acall("bash_code_execution", command))
+            while not running(seconds):
+                await asyncio.sleep(0)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            while running(seconds):
+                await asyncio.sleep(0)
+
+    asyncio.run(asyncio.wait_for(main(), 60))
 
 
 def test_errors_are_the_same_as_without_async(tmp_path: Path) -> None:

@@ -69,6 +69,8 @@ def test_what_is_not_there_or_not_clear_is_told(place: Client | Store, skill: Pa
     assert caught.value.code == "skill-ambiguous"
     with pytest.raises(StoreError):
         place.load_skill(one.id, "7")
+    for skill_id in (one.id, two.id):
+        place.delete_skill(skill_id)
 
 
 def test_a_skill_that_no_host_takes_is_refused_before_it_is_sent(place: Client | Store) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import prowess
 import pytest
-from conftest import GREETER, write
+from conftest import GREETER, running, write
 from prowess import Skill, SourceError, Toolbox
 
 
@@ -204,25 +204,28 @@ def test_nothing_of_the_environment_is_seen_by_a_skills_code(
         assert "do-not-tell" not in seen.text
 
 
-def test_an_interrupt_ends_a_call(greeter: Path) -> None:
+def test_an_interrupt_ends_a_call_and_what_it_had_started(greeter: Path) -> None:
     program = """
     import prowess, sys
     with prowess.Toolbox(sys.argv[1], code=True, reduced=True) as toolbox:
-        print("ready", flush=True)
         try:
-            toolbox.call("bash_code_execution", {"command": "sleep 600"})
+            toolbox.call("bash_code_execution", {"command": "sleep " + sys.argv[2][1:]})
         except KeyboardInterrupt:
             print("interrupted", toolbox.call("load_skill", {"name": "greeter"}).is_error)
     """
+    # A number that nobody else sleeps for; the child's own argument has a letter before it.
+    seconds = f"600.{os.getpid()}"
     child = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(program), greeter],
+        [sys.executable, "-c", textwrap.dedent(program), greeter, f"s{seconds}"],
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert child.stdout is not None and child.stdout.readline() == "ready\n"
+    while not running(seconds):
+        assert child.poll() is None
     os.kill(child.pid, signal.SIGINT)
     said, _ = child.communicate(timeout=60)
     assert (said, child.returncode) == ("interrupted False\n", 0)
+    assert not running(seconds)
 
 
 def test_a_result_can_be_told_as_json(greeter: Path) -> None:
