@@ -130,11 +130,11 @@ class Skills(llm.Toolbox):
             name, arguments = arguments.get("tool", ""), arguments.get("arguments", {})
         else:
             name = self._names[name]
-        before = {tool.name for tool in self._toolbox.tools()}
+        known = self._toolbox.tools() if self._late else []
         result = await self._toolbox.acall(name, arguments)
         text = result.text
         if self._late:
-            text += _new_tools(tool for tool in self._toolbox.tools() if tool.name not in before)
+            text += _new_tools(tool for tool in self._toolbox.tools() if tool not in known)
         attachments = [llm.Attachment(type=a.mime_type, content=a.content) for a in result.attached]
         for file in result.files:
             text += await self._keep(file, attachments)

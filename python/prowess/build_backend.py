@@ -4,6 +4,7 @@ The sandbox starts a launcher that must be a plain program and not a Python. It 
 binary of this workspace, and travels in the wheel beside the module that starts it.
 """
 
+import json
 import os
 import shlex
 import shutil
@@ -33,7 +34,7 @@ def _profile() -> str:
 
 
 def _build_launcher() -> None:
-    command = ["cargo", "build", "--package", LAUNCHER, "--bin", LAUNCHER]
+    command = [os.environ.get("CARGO", "cargo"), "build", "--package", LAUNCHER, "--bin", LAUNCHER]
     command += ["--profile", _profile(), "--message-format", "json-render-diagnostics"]
     built = subprocess.run(command, cwd=HERE, stdout=subprocess.PIPE, text=True)
     if built.returncode != 0:
@@ -45,8 +46,6 @@ def _build_launcher() -> None:
 
 def _executable(messages: str) -> str:
     """Where cargo put the program, by what it says itself."""
-    import json
-
     for line in messages.splitlines():
         made = json.loads(line)
         if made.get("executable") and made["target"]["name"] == LAUNCHER:

@@ -17,6 +17,22 @@ from ._skill import Fetch, Skill
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from typing_extensions import TypedDict, Unpack
+
+    class _Options(TypedDict, total=False):
+        form: Form
+        code: bool
+        own_tools: OwnTools
+        all_names: bool
+        reserved: Iterable[str]
+        sandbox: bool | None
+        reduced: bool
+        network: Sequence[str]
+        timeout: float | None
+        context: Mapping[str, Any] | None
+        fetch: Fetch
+        data_dir: str | os.PathLike[str] | None
+
 Source = Union[str, "os.PathLike[str]", Skill]
 Form = Literal["compact", "per-skill"]
 OwnTools = Literal["on-load", "at-once"]
@@ -78,6 +94,9 @@ class File:
         """Writes it below ``folder``, under its own path, and returns where."""
         content = self.read()
         place = Path(folder, self.path)
+        # Its path comes from a skill's code, and a link in the folder may lead anywhere.
+        if not place.resolve().is_relative_to(Path(folder).resolve()):
+            raise UsageError(f"{place} leads out of {folder}", "file-outside")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
         return place
@@ -197,7 +216,9 @@ class Toolbox:
         self._take(_native.Toolbox.open(_sources(sources), settings).wait())
 
     @classmethod
-    async def open(cls, sources: Source | Iterable[Source], **options: Any) -> Toolbox:
+    async def open(
+        cls, sources: Source | Iterable[Source], **options: Unpack[_Options]
+    ) -> Toolbox:
         """The same as ``Toolbox(sources, …)``, without holding up the event loop."""
         defaults = dict(cls.__init__.__kwdefaults__ or {})
         if unknown := options.keys() - defaults.keys():

@@ -5,18 +5,22 @@
 //! and what it had started ends with it.
 
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::{IntoPyObjectExt, PyErr};
 use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
+use tokio::runtime::Runtime;
 
 use crate::failure::Failure;
 
 /// How long a signal may wait to be noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The process whose threads do the work.
+static OWNER: OnceLock<u32> = OnceLock::new();
 
 /// What comes of it, made when there is an interpreter to make it in.
 type Answer = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
@@ -51,19 +55,33 @@ impl Work {
 impl Work {
     /// Does it, and returns what came of it.
     fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let runtime = runtime()?;
         let doing = self.take()?;
-        let answer = py.detach(|| get_runtime().block_on(until_done(doing)))?;
+        let answer = py.detach(|| runtime.block_on(until_done(doing)))?;
         answer(py)
     }
 
     /// Begins it, and returns what can be awaited in the running asyncio loop.
     fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        runtime()?;
         let doing = self.take()?;
         future_into_py(py, async move {
             let answer = doing.await?;
             Python::attach(answer)
         })
     }
+}
+
+/// The threads that do the work. A forked process has none of them, and would wait for
+/// ever.
+fn runtime() -> Result<&'static Runtime, Failure> {
+    let this = std::process::id();
+    if *OWNER.get_or_init(|| this) == this {
+        return Ok(get_runtime());
+    }
+    let why = "prowess was used before this process was forked, and does not work in it; use \
+               the start method `spawn` of multiprocessing, or import it only in the new process";
+    Err(Failure::new("ProwessError", "forked", why))
 }
 
 async fn until_done(mut doing: Doing) -> PyResult<Answer> {

@@ -42,6 +42,11 @@ def test_a_made_file_is_saved_under_its_own_path(greeter: Path, tmp_path: Path) 
         (card,) = toolbox.call("greeter__greet", {"who": "Bo"}).files
         place = card.save(tmp_path / "out")
         assert place == tmp_path / "out" / "card.txt" and place.read_text() == "Dear Bo"
+        (tmp_path / "links").mkdir()
+        (tmp_path / "links" / "card.txt").symlink_to(tmp_path / "precious")
+        with pytest.raises(prowess.UsageError, match="leads out"):
+            card.save(tmp_path / "links")
+        assert not (tmp_path / "precious").exists()
 
 
 def test_files_can_be_given_to_the_code_and_taken_from_it(greeter: Path) -> None:
@@ -226,6 +231,23 @@ def test_an_interrupt_ends_a_call_and_what_it_had_started(greeter: Path) -> None
     said, _ = child.communicate(timeout=60)
     assert (said, child.returncode) == ("interrupted False\n", 0)
     assert not running(seconds)
+
+
+def test_a_forked_process_is_told_that_it_cannot_use_it(greeter: Path) -> None:
+    program = """
+    import os, prowess, sys
+    prowess.Skill(sys.argv[1])
+    if os.fork() == 0:
+        try:
+            prowess.Skill(sys.argv[1])
+        except prowess.ProwessError as error:
+            print(error.code, flush=True)
+        os._exit(0)
+    os.wait()
+    """
+    words = [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program), greeter]
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("forked\n", "")
 
 
 def test_a_result_can_be_told_as_json(greeter: Path) -> None:
