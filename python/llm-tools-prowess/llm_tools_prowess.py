@@ -101,8 +101,8 @@ class Skills(llm.Toolbox):
                 reduced=reduced,
                 fetch=prowess.Fetch(allow_private=allow_private),
             )
-            for file in given:
-                self._toolbox.write_file(os.path.basename(file), Path(file).read_bytes())
+            for name, file in _by_name(given).items():
+                self._toolbox.write_file(name, Path(file).read_bytes())
         except (prowess.ProwessError, OSError) as error:
             raise SkillsError(error) from error
         self._late = any(p.code == "own-tools-many" for p in self._toolbox.problems)
@@ -135,7 +135,11 @@ class Skills(llm.Toolbox):
         text = result.text
         if self._late:
             text += _new_tools(tool for tool in self._toolbox.tools() if tool not in known)
-        attachments = [llm.Attachment(type=a.mime_type, content=a.content) for a in result.attached]
+        attachments = [
+            llm.Attachment(type=shown.mime_type, content=shown.content)
+            for shown in result.attached
+            if self._attach and shown.mime_type in VISIBLE
+        ]
         for file in result.files:
             text += await self._keep(file, attachments)
         return llm.ToolOutput(text, attachments)
@@ -177,6 +181,16 @@ def _new_tools(tools: Iterable[prowess.Tool]) -> str:
 
 def _several(sources: Any) -> list[Any]:
     return [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+
+
+def _by_name(files: list[str]) -> dict[str, str]:
+    """The files by the names under which the code finds them."""
+    named: dict[str, str] = {}
+    for file in files:
+        first = named.setdefault(os.path.basename(file), file)
+        if first != file:
+            raise prowess.UsageError(f"files: {first} and {file} have one name", "same-name")
+    return named
 
 
 def _absolute(place: str | os.PathLike[str]) -> str:

@@ -173,6 +173,22 @@ def test_files_can_be_given_to_the_skills(painter: Path, tmp_path: Path) -> None
     assert skills._toolbox.list_files() == ["people.csv"]
     with pytest.raises(SkillsError, match="missing.csv"):
         Skills(painter, files="missing.csv", reduced=True)
+    with pytest.raises(SkillsError, match="have one name"):
+        Skills(painter, files=["a/people.csv", "b/people.csv"], reduced=True)
+
+
+def test_a_picture_of_a_skill_is_shown_and_other_bytes_are_only_named(painter: Path) -> None:
+    write(painter, {"look.png": b"\x89PNG\r\n\x1a\n\0", "data.bin": b"\0\1\2"})
+    skills = Skills(painter, reduced=True)
+
+    def read(path: str) -> llm.ToolOutput:
+        asked = llm.ToolCall("Skills_load_skill", {"name": "painter", "path": path})
+        return asyncio.run(skills._call(asked))
+
+    (shown,) = read("look.png").attachments
+    assert (shown.type, shown.content) == ("image/png", b"\x89PNG\r\n\x1a\n\0")
+    data = read("data.bin")
+    assert data.attachments == [] and "3 bytes" in str(data.output)
 
 
 def test_what_a_model_cannot_be_shown_is_not_sent_and_the_model_is_told(
