@@ -11,6 +11,7 @@ mod fuzz;
 mod run;
 mod setup;
 mod test;
+mod wheels;
 
 use clap::Parser;
 

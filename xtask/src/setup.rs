@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
+use crate::wheels;
 
 /// Python clients of the server that are tried, each in an environment of its own:
 /// the vendors', old and new, another gateway's, a command line, an SDK of MCP, and a
-/// fuzzer of APIs.
-const SDK_CLIENTS: [&str; 9] = [
+/// fuzzer of APIs. The last two are for our own packages: what they are built with, and
+/// used with.
+const SDK_CLIENTS: [&str; 11] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
@@ -19,6 +21,8 @@ const SDK_CLIENTS: [&str; 9] = [
     "llm",
     "mcp",
     "schemathesis",
+    "wheels",
+    "prowess",
 ];
 
 /// Installs everything. Quick when it is there already.
@@ -26,6 +30,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
     system()?;
     docker();
     python()?;
+    wheels::install()?;
     node("tests/sdk", &target().join("sdk/node"))?;
     node("tests/agents", &target().join("sdk/agents"))?;
     node("tests/mcp", &target().join("sdk/mcp-node"))
@@ -175,7 +180,7 @@ pub(crate) fn system_packages(packages: &[&str]) -> anyhow::Result<()> {
     run(command("apt-get", &install).env("DEBIAN_FRONTEND", "noninteractive"))
 }
 
-fn text(path: &Path) -> anyhow::Result<String> {
+pub(crate) fn text(path: &Path) -> anyhow::Result<String> {
     let text = path
         .to_str()
         .with_context(|| format!("{} is not UTF-8", path.display()))?;

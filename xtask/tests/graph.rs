@@ -18,6 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-wire", &[]),
     ("prowess-launcher", &[]),
     ("prowess-source", &["prowess-skill"]),
+    ("prowess-client", &["prowess-skill"]),
     ("prowess-store", &["prowess-skill"]),
     ("prowess-provider", &["prowess-wire"]),
     ("prowess-sandbox", &["prowess-launcher", "prowess-skill"]),
@@ -66,6 +67,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "prowess",
         &[
+            "prowess-client",
             "prowess-engine",
             "prowess-launcher",
             "prowess-mcp",
@@ -77,6 +79,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-store",
             "prowess-toolbox",
             "prowess-wire",
+        ],
+    ),
+    // A face like the one above, without models: those are asked by whoever imports it.
+    (
+        "prowess-python",
+        &[
+            "prowess-client",
+            "prowess-sandbox",
+            "prowess-skill",
+            "prowess-source",
+            "prowess-store",
+            "prowess-toolbox",
         ],
     ),
     ("prowess-testkit", &[]),

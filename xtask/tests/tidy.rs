@@ -18,7 +18,7 @@ fn root() -> PathBuf {
 /// Every source file of every crate, without tests.
 fn sources() -> Vec<(String, String)> {
     let mut files = Vec::new();
-    let mut waiting = vec![root().join("crates")];
+    let mut waiting = vec![root().join("crates"), root().join("python/prowess/src")];
     while let Some(folder) = waiting.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

@@ -25,11 +25,16 @@ use server::Server;
 const ADDRESS: &str = "http://127.0.0.1:4141";
 
 /// The environments of the clients, by what a program imports.
-const CLIENTS: [(&str, &str); 3] = [
+const CLIENTS: [(&str, &str); 5] = [
+    ("from prowess import", "prowess"),
+    ("from llm_tools_prowess import", "prowess"),
     ("import anthropic", "anthropic-2.8"),
     ("import openai", "openai-3.49"),
     ("from mcp import", "mcp"),
 ];
+
+/// The page about our own packages, which also has `llm`.
+const OURS: &str = "python.md";
 
 /// A fenced block.
 #[derive(Debug, PartialEq)]
@@ -137,7 +142,10 @@ impl Page {
     fn program(&self, program: &str) -> Command {
         let ours = Path::new(env!("CARGO_BIN_EXE_prowess")).parent().unwrap();
         let inherited = std::env::var("PATH").unwrap_or_default();
-        let path = format!("{}:{inherited}", ours.display());
+        let mut path = format!("{}:{inherited}", ours.display());
+        if self.name == OURS {
+            path = format!("{}:{path}", installed("prowess").join("bin").display());
+        }
         let mut command = Command::new(program);
         command
             .current_dir(self.server.folder())
@@ -213,12 +221,18 @@ fn the_page_about_mcp_runs() {
 }
 
 #[test]
+fn the_page_about_python_runs() {
+    Page::run(OURS);
+}
+
+#[test]
 fn every_block_runs_or_says_that_it_does_not() {
     for name in [
         "guide.md",
         "from-litellm.md",
         "from-anthropic-and-openai.md",
         "mcp.md",
+        OURS,
     ] {
         let text = std::fs::read_to_string(repository().join("docs").join(name)).unwrap();
         for block in blocks(&text) {

@@ -38,11 +38,7 @@ fn check(files: Vec<Part>, limits: Limits) -> Result<Intake, ApiError> {
         return Err(invalid_skill(&loaded.diagnostics));
     };
     let report = scan::scan(&Subject::of(&skill), &ScanLimits::default());
-    let scan = Scan {
-        status: report.status.as_str().to_owned(),
-        report: serde_json::to_value(&report)
-            .map_err(|error| ApiError::internal("scan-report", &error))?,
-    };
+    let scan = Scan::of(&report)?;
     Ok(Intake { skill, scan })
 }
 

@@ -8,12 +8,12 @@ use crate::arguments::{Reads, text};
 use crate::folder::{folder_of, path_of};
 use crate::names::of_tool;
 use crate::outcome::{ErrorCode, Native, Outcome};
-use crate::registry::{NewTool, Route};
+use crate::registry::{NewTool, Registry, Route};
 use crate::requires;
 use crate::text::listed;
 use crate::toolbox::{Active, Toolbox};
 use crate::view::{self, Shown};
-use crate::{functions, permit};
+use crate::{catalogue, functions, permit};
 use prowess_skill::Skill;
 use prowess_skill::disclose::{self, FileContent};
 use serde_json::Value;
@@ -113,23 +113,52 @@ pub(crate) async fn activate(toolbox: &Toolbox, skills: &[Arc<Skill>]) -> Activa
         if toolbox.is_active(&skill.name) {
             continue;
         }
-        let found = match toolbox.workspace() {
-            Some(workspace) => {
-                workspace.show(skill);
-                functions::describe(toolbox, skill).await
-            }
-            None if skill.python_tools || !skill.tools.is_empty() => {
-                Err("its own tools are missing: they run code, and there is no sandbox".into())
-            }
-            None => Ok(Vec::new()),
-        };
-        let functions = found.unwrap_or_else(|problem| {
-            done.problems.push(format!("`{}`: {problem}", skill.name));
-            Vec::new()
-        });
+        let functions = describe(toolbox, skill, &mut done.problems).await;
         put_in_place(toolbox, skill, functions, &mut done);
     }
     done
+}
+
+/// Shows the own tools of all skills that a model may load, without loading them.
+/// Returns what stands in the way.
+pub(crate) async fn reveal(toolbox: &Toolbox) -> Vec<String> {
+    let skills: Vec<Arc<Skill>> = {
+        let state = toolbox.lock();
+        let offered = catalogue::offered(&state.members);
+        offered.map(|member| Arc::clone(&member.skill)).collect()
+    };
+    let mut problems = Vec::new();
+    for skill in skills {
+        if skill.python_tools || !skill.tools.is_empty() {
+            let functions = describe(toolbox, &skill, &mut problems).await;
+            let mut state = toolbox.lock();
+            add(&mut state.registry, &skill, functions);
+            state.registry.reveal(&skill.name);
+        }
+    }
+    problems
+}
+
+/// The functions of a skill, for which the session must show it.
+async fn describe(
+    toolbox: &Toolbox,
+    skill: &Arc<Skill>,
+    problems: &mut Vec<String>,
+) -> Vec<functions::Function> {
+    let found = match toolbox.workspace() {
+        Some(workspace) => {
+            workspace.show(skill);
+            functions::describe(toolbox, skill).await
+        }
+        None if skill.python_tools || !skill.tools.is_empty() => {
+            Err("its own tools are missing: they run code, and there is no sandbox".into())
+        }
+        None => Ok(Vec::new()),
+    };
+    found.unwrap_or_else(|problem| {
+        problems.push(format!("`{}`: {problem}", skill.name));
+        Vec::new()
+    })
 }
 
 fn put_in_place(
@@ -147,25 +176,34 @@ fn put_in_place(
     {
         return;
     }
-    for function in functions {
-        let wanted = of_tool(&skill.name, &function.name);
-        state.registry.add(NewTool {
-            wanted: &wanted,
-            otherwise: &wanted,
-            description: function.description,
-            input_schema: function.input_schema,
-            route: Route::Function {
-                skill: skill.name.clone(),
-                function: function.name,
-            },
-        });
-    }
+    add(&mut state.registry, skill, functions);
     done.tools.extend(state.registry.reveal(&skill.name));
     done.loaded.push(skill.name.clone());
     state.active.push(Active {
         skill: Arc::clone(skill),
         reminded: false,
     });
+}
+
+/// Adds functions, but for those that are there already.
+fn add(registry: &mut Registry, skill: &Skill, functions: Vec<functions::Function>) {
+    for function in functions {
+        let wanted = of_tool(&skill.name, &function.name);
+        let route = Route::Function {
+            skill: skill.name.clone(),
+            function: function.name,
+        };
+        if registry.name_of(&route).is_some() {
+            continue;
+        }
+        registry.add(NewTool {
+            wanted: &wanted,
+            otherwise: &wanted,
+            description: function.description,
+            input_schema: function.input_schema,
+            route,
+        });
+    }
 }
 
 /// What a skill that is loaded answers the first time it is loaded again.

@@ -34,6 +34,8 @@ pub(crate) struct State {
     pub(crate) registry: Registry,
     /// Loaded skills, in the order of loading.
     pub(crate) active: Vec<Active>,
+    /// Whether skills' own tools are shown before the skills are loaded.
+    revealed: bool,
 }
 
 /// A loaded skill.
@@ -62,6 +64,7 @@ impl Toolbox {
             registry: offer::tools(&skills, workspace.is_some(), &options),
             members: skills,
             active: Vec::new(),
+            revealed: false,
         };
         Ok(Self {
             options,
@@ -107,8 +110,9 @@ impl Toolbox {
         };
         if let Some(skill) = route.own_skill()
             && !self.is_active(skill)
+            && let Err(refused) = self.load_for(name, skill).await
         {
-            return not_loaded(name, skill);
+            return refused;
         }
         match route {
             Route::Load => load::call(self, input).await,
@@ -141,6 +145,14 @@ impl Toolbox {
             }
         }
         problems
+    }
+
+    /// Shows all skills' own tools before the skills are loaded, for a client whose list
+    /// of tools cannot grow; a call of one then loads its skill. Returns what stands in
+    /// the way of any of them.
+    pub async fn reveal(&self) -> Vec<String> {
+        self.lock().revealed = true;
+        load::reveal(self).await
     }
 
     /// The skills that are loaded, in the order of loading.
@@ -184,7 +196,11 @@ impl Toolbox {
         }
         let still_here = |name: &String| self.skill(name).is_some();
         let loaded: Vec<String> = loaded.into_iter().filter(still_here).collect();
-        Ok(self.resume(&loaded).await)
+        let mut problems = self.resume(&loaded).await;
+        if self.lock().revealed {
+            problems.extend(load::reveal(self).await);
+        }
+        Ok(problems)
     }
 
     /// The workspace, if there is one.
@@ -219,6 +235,18 @@ impl Toolbox {
         Some((spec.clone(), route.clone()))
     }
 
+    /// Loads the skill of a tool that was called before it, where that is allowed.
+    async fn load_for(&self, tool: &str, skill: &str) -> Result<(), Outcome> {
+        if !self.lock().revealed {
+            return Err(not_loaded(tool, skill));
+        }
+        let problems = self.resume(&[skill.to_owned()]).await;
+        match self.is_active(skill) {
+            true => Ok(()),
+            false => Err(not_usable(tool, skill, &problems)),
+        }
+    }
+
     fn unknown(&self, name: &str) -> Outcome {
         let known = self.lock().registry.shown_names();
         let known = listed(known.iter().map(String::as_str), 30);
@@ -230,6 +258,13 @@ impl Toolbox {
 
 fn not_loaded(name: &str, skill: &str) -> Outcome {
     let text = format!("Error: `{name}` belongs to the skill `{skill}`; load that first");
+    let native = Native::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
+    Outcome::error(text, native).of(skill)
+}
+
+fn not_usable(name: &str, skill: &str, problems: &[String]) -> Outcome {
+    let why = problems.join("; ");
+    let text = format!("Error: the skill `{skill}` of `{name}` cannot be loaded: {why}");
     let native = Native::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
     Outcome::error(text, native).of(skill)
 }

@@ -1,16 +1,15 @@
 //! Flags for sources that are URLs, and the fetcher they make.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use prowess_skill::Digest;
 use prowess_source::url::{CacheOptions, Fetcher, Options, State, is_url};
 use prowess_source::{Bounds, Opened, Origin};
 
-use super::{client, output};
+use super::{client, output, progress};
 
 /// How sources that are URLs are fetched.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -43,7 +42,7 @@ impl Fetch {
                 .map(|source| prowess_source::open(source, &bounds))
                 .collect());
         }
-        let bar = spinner();
+        let bar = progress::bytes("fetching");
         let fetcher = Fetcher::new(self.options(&bar)?)?;
         let opened = client::block_on(async {
             let mut opened = Vec::with_capacity(sources.len());
@@ -67,13 +66,15 @@ impl Fetch {
 
     fn options(&self, bar: &ProgressBar) -> anyhow::Result<Options> {
         let bar = bar.clone();
+        let cache = CacheOptions::usual();
+        let cache = cache.context("no HOME; name a folder for the cache with PROWESS_CACHE_DIR")?;
         Ok(Options {
             allow_private: self.allow_private,
             offline: self.offline,
             refresh: self.refresh,
             stale_if_error: self.stale,
             pin: self.pin,
-            cache: Some(CacheOptions::at(cache_folder()?)),
+            cache: Some(cache),
             progress: Some(Arc::new(move |bytes| bar.inc(bytes))),
             ..Options::default()
         })
@@ -89,33 +90,5 @@ fn tell_age(origin: &Origin) {
             "{}: the host does not answer; what is cached is used, though it is no longer fresh",
             remote.url
         ));
-    }
-}
-
-/// `PROWESS_CACHE_DIR`, else the user's folder for caches.
-fn cache_folder() -> anyhow::Result<PathBuf> {
-    let given = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    if let Some(folder) = given("PROWESS_CACHE_DIR") {
-        return Ok(folder);
-    }
-    let shared = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
-    let shared = shared.context("no HOME; name a folder for the cache with PROWESS_CACHE_DIR")?;
-    Ok(shared.join("prowess/sources"))
-}
-
-/// Counts bytes on a terminal.
-fn spinner() -> ProgressBar {
-    let target = match std::io::stderr().is_terminal() {
-        true => ProgressDrawTarget::stderr(),
-        false => ProgressDrawTarget::hidden(),
-    };
-    let bar = ProgressBar::with_draw_target(None, target);
-    match ProgressStyle::with_template("fetching {bytes} {elapsed}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }

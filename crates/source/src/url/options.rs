@@ -68,6 +68,21 @@ pub struct CacheOptions {
 }
 
 impl CacheOptions {
+    /// The usual bounds in the usual folder: `PROWESS_CACHE_DIR`, else the user's folder
+    /// for caches. There is none for a user without a home.
+    pub fn usual() -> Option<Self> {
+        let given = |name| {
+            std::env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        if let Some(folder) = given("PROWESS_CACHE_DIR") {
+            return Some(Self::at(folder));
+        }
+        let shared = given("XDG_CACHE_HOME").or_else(|| Some(given("HOME")?.join(".cache")));
+        Some(Self::at(shared?.join("prowess/sources")))
+    }
+
     /// The usual bounds, in this folder.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         CacheOptions {

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use prowess_skill::Skill;
+use prowess_skill::scan::Report;
 use serde_json::Value;
 
 use super::insert::{self, Attempt};
@@ -90,6 +91,23 @@ pub struct Scan {
     pub status: String,
     /// The whole report.
     pub report: Value,
+}
+
+impl Scan {
+    /// A report, as it is kept.
+    ///
+    /// # Errors
+    /// When it cannot be told as JSON.
+    pub fn of(report: &Report) -> Result<Self> {
+        let kept = serde_json::to_value(report).map_err(|error| Error::Invalid {
+            field: "scan",
+            reason: error.to_string(),
+        })?;
+        Ok(Scan {
+            status: report.status.as_str().to_owned(),
+            report: kept,
+        })
+    }
 }
 
 /// What came of an upload.

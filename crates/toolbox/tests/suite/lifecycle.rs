@@ -220,3 +220,42 @@ async fn calls_run_side_by_side_on_other_threads() {
         assert_eq!(text(&call.await.unwrap()), "1");
     }
 }
+
+#[tokio::test]
+async fn revealed_tools_are_there_from_the_start_and_load_their_skill_when_called() {
+    let running = Running::new(&[
+        SkillFixture::new("words"),
+        SkillFixture::new("declares")
+            .field("tools", "{say: {description: Says., script: say.sh}}")
+            .file("say.sh", "echo said"),
+        SkillFixture::new("has-functions").file(
+            "tools.py",
+            "from prowess import tool\n@tool\ndef twice(x: int) -> int:\n    'Twice.'\n    return x * 2\n",
+        ),
+    ])
+    .await;
+    assert!(running.toolbox.reveal().await.is_empty());
+    let own = ["declares__say", "has_functions__twice"].map(String::from);
+    assert!(names(&running.toolbox).ends_with(&own));
+    assert!(running.toolbox.loaded().is_empty());
+
+    assert_eq!(
+        text(&running.call("declares__say", json!({})).await),
+        "said"
+    );
+    let twice = running
+        .call("has_functions__twice", json!({ "x": 4 }))
+        .await;
+    assert_eq!(text(&twice), "8");
+    assert_eq!(running.toolbox.loaded(), ["declares", "has-functions"]);
+    assert!(
+        names(&running.toolbox).ends_with(&own),
+        "each is there once"
+    );
+
+    let members = crate::support::members(&[SkillFixture::new("declares")
+        .field("tools", "{other: {description: Says., script: say.sh}}")
+        .file("say.sh", "echo said")]);
+    running.toolbox.replace(members).await.unwrap();
+    assert!(names(&running.toolbox).contains(&"declares__other".to_owned()));
+}

@@ -1,8 +1,9 @@
 //! What other toolboxes for skills promise or do, feature by feature: it works here.
 //!
 //! The first table is the `llm` plugin's, with what it promised and does not do; the
-//! second is that of an agent framework with skills. Sources by URL have tests of their
-//! own; so has the `llm` plugin of this product.
+//! second is that of an agent framework with skills. These are the rows that need neither
+//! Python nor a network; all rows, with the test or the reason of each, are in
+//! `python/prowess/tests/test_rivals.py`.
 
 use crate::support::{Running, names, skill, text};
 use prowess_skill::fields::allowed_tools::AllowedTools;

@@ -1,9 +1,9 @@
 //! `prowess skill delete SKILL`
 
-use reqwest::Method;
+use prowess_client::{Client, SkillRecord};
 use serde_json::json;
 
-use crate::cli::client::{self, Client, Remote, RemoteSkill};
+use crate::cli::client::{self, Remote};
 use crate::cli::{Exit, output};
 
 /// Delete a skill from a server, with all its versions, or one version of it.
@@ -42,12 +42,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-async fn delete(args: &Args, client: &Client) -> anyhow::Result<RemoteSkill> {
+async fn delete(args: &Args, client: &Client) -> anyhow::Result<SkillRecord> {
     let skill = client.find(&args.skill).await?;
-    let path = match &args.version {
-        None => format!("/skills/{}", skill.id),
-        Some(version) => format!("/skills/{}/versions/{version}", skill.id),
-    };
-    client.send(client.request(Method::DELETE, &path)).await?;
+    client.delete(&skill.id, args.version.as_deref()).await?;
     Ok(skill)
 }

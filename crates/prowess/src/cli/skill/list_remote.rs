@@ -1,17 +1,17 @@
 //! `prowess skill list --server`
 
 use comfy_table::{ContentArrangement, Table, presets};
+use prowess_client::SkillRecord;
 use serde_json::{Value, json};
 
-use crate::cli::client::{self, Remote, RemoteSkill};
+use crate::cli::client::{self, Remote};
 use crate::cli::output::{self, count};
 use crate::cli::{Exit, date};
 
 /// Lists the skills of a server, newest first, or those that fit a query, best first.
 pub(super) fn run(remote: &Remote, query: Option<&str>, as_json: bool) -> anyhow::Result<Exit> {
     let client = remote.connect()?;
-    let query: Vec<_> = query.map(|query| ("query", query)).into_iter().collect();
-    let skills: Vec<RemoteSkill> = client::block_on(client.all("/skills", &query))?;
+    let skills = client::block_on(async { Ok(client.skills(query).await?) })?;
     if as_json {
         output::json(&json!({ "skills": skills.iter().map(json).collect::<Vec<_>>() }))?;
         return Ok(Exit::Ok);
@@ -23,7 +23,7 @@ pub(super) fn run(remote: &Remote, query: Option<&str>, as_json: bool) -> anyhow
     Ok(Exit::Ok)
 }
 
-fn table(skills: &[RemoteSkill]) -> Table {
+fn table(skills: &[SkillRecord]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -41,7 +41,7 @@ fn table(skills: &[RemoteSkill]) -> Table {
     table
 }
 
-fn json(skill: &RemoteSkill) -> Value {
+fn json(skill: &SkillRecord) -> Value {
     json!({
         "name": skill.name,
         "skill": skill.id,

@@ -1,13 +1,14 @@
 //! `prowess skill pull SKILL`
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use prowess_skill::{Bundle, Limits, Manifest};
-use reqwest::Method;
+use prowess_client::{Client, Progress, SkillRecord};
+use prowess_skill::{Bundle, Manifest};
 use serde_json::json;
 
-use crate::cli::client::{self, Client, Remote, RemoteSkill};
+use crate::cli::client::{self, Remote};
 use crate::cli::output::{self, count};
 use crate::cli::{Exit, progress, shown};
 
@@ -34,10 +35,7 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = args.remote.connect()?;
-    let (skill, zip) = client::block_on(download(args, &client))?;
-    // What comes from a server is checked like anything else.
-    let bundle = Bundle::from_zip(&zip, &Limits::default())
-        .with_context(|| format!("skill `{}` is not a skill", skill.id))?;
+    let (skill, bundle) = client::block_on(download(args, &client))?;
     if !prowess_skill::upload::is_portable_name(&skill.name) {
         bail!(
             "`{}` cannot be the name of a folder",
@@ -56,23 +54,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-async fn download(args: &Args, client: &Client) -> anyhow::Result<(RemoteSkill, Vec<u8>)> {
+async fn download(args: &Args, client: &Client) -> anyhow::Result<(SkillRecord, Bundle)> {
     let skill = client.find(&args.skill).await?;
     let version = args.version.as_ref().unwrap_or(&skill.default_version);
-    let path = format!("/skills/{}/versions/{version}/content", skill.id);
-    let mut response = client.send(client.request(Method::GET, &path)).await?;
-    let bar = progress::bytes(response.content_length().unwrap_or_default(), "downloading");
-    let limit = Limits::default().archive_bytes;
-    let mut zip = Vec::new();
-    while let Some(chunk) = response.chunk().await.context("the download broke off")? {
-        zip.extend_from_slice(&chunk);
-        bar.inc(chunk.len() as u64);
-        if zip.len() as u64 > limit {
-            bail!("the skill is larger than {limit} bytes");
-        }
-    }
+    let bar = progress::bytes("downloading");
+    let moved: Progress = Arc::new({
+        let bar = bar.clone();
+        move |bytes| bar.inc(bytes)
+    });
+    let bundle = client.download(&skill.id, version, Some(moved)).await;
     bar.finish_and_clear();
-    Ok((skill, zip))
+    Ok((skill, bundle?))
 }
 
 fn write(bundle: &Bundle, folder: &Path) -> anyhow::Result<()> {
@@ -101,7 +93,7 @@ fn make_executable(_: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn report(args: &Args, skill: &RemoteSkill, bundle: &Bundle, folder: &Path) -> anyhow::Result<()> {
+fn report(args: &Args, skill: &SkillRecord, bundle: &Bundle, folder: &Path) -> anyhow::Result<()> {
     if args.json {
         return output::json(&json!({
             "name": skill.name,

@@ -1,16 +1,14 @@
 //! `prowess skill push SOURCE`
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use anyhow::Context;
-use prowess_skill::{Layout, Limits, Profile, Severity, Skill};
-use reqwest::Method;
-use reqwest::multipart::{Form, Part};
-use serde::Deserialize;
+use prowess_client::{Client, Progress, Push, Pushed, Target};
+use prowess_skill::{Limits, Profile, Severity, Skill};
 use serde_json::json;
 
 use super::inputs;
-use crate::cli::client::{self, Client, Remote, RemoteSkill, RemoteVersion};
+use crate::cli::client::{self, Remote};
 use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, size};
 use crate::cli::{Exit, progress, snippet};
@@ -43,20 +41,6 @@ pub(crate) struct Args {
     fetch: Fetch,
 }
 
-/// A new skill, or a new version of one.
-#[derive(Debug, Deserialize)]
-struct Made {
-    id: String,
-    skill_id: Option<String>,
-}
-
-/// What came of it.
-struct Pushed {
-    skill: String,
-    version: RemoteVersion,
-    outcome: String,
-}
-
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let origin = inputs::open_one(&args.path, &args.fetch)?;
     let loaded = origin.load(&Limits::default(), Profile::Upload)?;
@@ -82,94 +66,24 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn push(args: &Args, client: &Client, skill: &Skill) -> anyhow::Result<Pushed> {
-    let Some(target) = target(args, client, &skill.name).await? else {
-        return send(args, client, skill, "/skills").await;
+    let bar = progress::bytes("uploading");
+    let sent: Progress = Arc::new({
+        let bar = bar.clone();
+        move |bytes| bar.inc(bytes)
+    });
+    let push = Push {
+        target: match &args.skill {
+            Some(id) => Target::Skill(id.clone()),
+            None => Target::Named,
+        },
+        title: args.title.clone(),
+        default: args.default,
+        always: args.always,
+        progress: Some(sent),
     };
-    if !args.always
-        && let Some(version) = same(client, &target, skill).await?
-    {
-        return Ok(Pushed {
-            skill: target.id,
-            version,
-            outcome: "unchanged".to_owned(),
-        });
-    }
-    send(
-        args,
-        client,
-        skill,
-        &format!("/skills/{}/versions", target.id),
-    )
-    .await
-}
-
-async fn target(args: &Args, client: &Client, name: &str) -> anyhow::Result<Option<RemoteSkill>> {
-    if let Some(id) = &args.skill {
-        return client.find(id).await.map(Some);
-    }
-    let mut named = client.named(name).await?;
-    if named.len() > 1 {
-        anyhow::bail!("{}", client::ambiguous(name, &named));
-    }
-    Ok(named.pop())
-}
-
-/// The latest version, if it has the same files.
-async fn same(
-    client: &Client,
-    target: &RemoteSkill,
-    skill: &Skill,
-) -> anyhow::Result<Option<RemoteVersion>> {
-    let path = format!("/skills/{}/versions/latest", target.id);
-    let response = client.send(client.request(Method::GET, &path)).await?;
-    let digest = response.headers().get("prowess-digest").cloned();
-    let version = response
-        .json()
-        .await
-        .context("the server's answer is no version")?;
-    let ours = skill.manifest.digest().to_string();
-    Ok(digest
-        .is_some_and(|theirs| theirs == ours.as_str())
-        .then_some(version))
-}
-
-async fn send(args: &Args, client: &Client, skill: &Skill, path: &str) -> anyhow::Result<Pushed> {
-    let zip = skill.bundle.to_zip(&Layout::wrapped(&skill.name)?)?;
-    let bar = progress::bytes(zip.len() as u64, "uploading");
-    let part = Part::stream_with_length(progress::body(zip.clone(), &bar), zip.len() as u64);
-    let part = part
-        .file_name(format!("{}.zip", skill.name))
-        .mime_str("application/zip")?;
-    let mut form = Form::new().part("files", part);
-    if let Some(title) = &args.title {
-        form = form.text("display_name", title.clone());
-    }
-    if args.default {
-        form = form.text("default", "true");
-    }
-    let mut request = client.request(Method::POST, path).multipart(form);
-    if !args.always {
-        request = request.header("prowess-unchanged", "keep");
-    }
-    let sent = client.send(request).await;
+    let pushed = client.push(skill, &push).await;
     bar.finish_and_clear();
-    let response = sent?;
-    let outcome = response.headers().get("prowess-outcome");
-    let outcome = outcome
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or("created")
-        .to_owned();
-    let made: Made = response
-        .json()
-        .await
-        .context("the server's answer has no id")?;
-    let id = made.skill_id.unwrap_or(made.id);
-    let version = client.get(&format!("/skills/{id}/versions/latest")).await?;
-    Ok(Pushed {
-        skill: id,
-        version,
-        outcome,
-    })
+    Ok(pushed?)
 }
 
 fn report(args: &Args, skill: &Skill, pushed: &Pushed) -> anyhow::Result<()> {

@@ -1,9 +1,10 @@
 //! `prowess skill versions SKILL`
 
 use comfy_table::{ContentArrangement, Table, presets};
+use prowess_client::{SkillRecord, VersionRecord};
 use serde_json::{Value, json};
 
-use crate::cli::client::{self, Remote, RemoteSkill, RemoteVersion};
+use crate::cli::client::{self, Remote};
 use crate::cli::output::{self, count};
 use crate::cli::{Exit, date};
 
@@ -23,9 +24,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = args.remote.connect()?;
     let (skill, versions) = client::block_on(async {
         let skill = client.find(&args.skill).await?;
-        let versions = client
-            .all(&format!("/skills/{}/versions", skill.id), &[])
-            .await?;
+        let versions = client.versions(&skill.id).await?;
         anyhow::Ok((skill, versions))
     })?;
     if args.json {
@@ -43,7 +42,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
-fn table(skill: &RemoteSkill, versions: &[RemoteVersion]) -> Table {
+fn table(skill: &SkillRecord, versions: &[VersionRecord]) -> Table {
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING)
@@ -65,7 +64,7 @@ fn table(skill: &RemoteSkill, versions: &[RemoteVersion]) -> Table {
     table
 }
 
-fn as_json(skill: &RemoteSkill, version: &RemoteVersion) -> Value {
+fn as_json(skill: &SkillRecord, version: &VersionRecord) -> Value {
     json!({
         "skill": skill.id,
         "name": skill.name,

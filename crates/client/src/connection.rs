@@ -1,0 +1,177 @@
+//! Requests to a server, its refusals, and lists in pages.
+
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response, Url};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// The server that `prowess serve` starts when nothing is said.
+const DEFAULT: &str = "http://127.0.0.1:4141";
+/// Most skills or versions that a list shows.
+const MOST: usize = 100_000;
+
+/// A connection to a server.
+#[derive(Clone)]
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    key: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct List<T> {
+    data: Vec<T>,
+    has_more: bool,
+    last_id: Option<String>,
+}
+
+impl Client {
+    /// A connection to this server, else to the usual one of this machine. Nothing is
+    /// sent yet.
+    ///
+    /// # Errors
+    /// When the system gives no HTTP client.
+    pub fn new(server: Option<&str>, key: Option<String>) -> Result<Client, Error> {
+        let http = reqwest::Client::builder()
+            .connect_timeout(Duration::from_secs(10))
+            .read_timeout(Duration::from_secs(300))
+            .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(Error::NoClient)?;
+        let base = server.unwrap_or(DEFAULT);
+        let base = base.trim_end_matches('/').trim_end_matches("/v1");
+        Ok(Client {
+            http,
+            base: format!("{base}/openai/v1"),
+            key,
+        })
+    }
+
+    /// Where it leads.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        self.base.trim_end_matches("/openai/v1")
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        match &self.key {
+            Some(key) => request.bearer_auth(key),
+            None => request,
+        }
+    }
+
+    /// Sends a request, and turns a refusal into an error that says why.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
+        let unreachable = |error: reqwest::Error| Error::Unreachable {
+            server: self.server().to_owned(),
+            error: error.without_url(),
+        };
+        let response = request.send().await.map_err(unreachable)?;
+        match response.status().is_success() {
+            true => Ok(response),
+            false => Err(refusal(response).await),
+        }
+    }
+
+    pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+        read(self.send(self.request(Method::GET, path)).await?).await
+    }
+
+    /// All of a list, page by page.
+    pub(crate) async fn all<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<Vec<T>, Error> {
+        let mut items = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let mut pairs = query.to_vec();
+            pairs.push(("limit", "100"));
+            pairs.extend(after.as_deref().map(|id| ("after", id)));
+            let page: List<T> = self.get(&format!("{path}?{}", encoded(&pairs))).await?;
+            items.extend(page.data);
+            if !page.has_more || page.last_id.is_none() {
+                return Ok(items);
+            }
+            if items.len() > MOST {
+                return Err(Error::TooMany(MOST));
+            }
+            after = page.last_id;
+        }
+    }
+}
+
+/// The key is nobody's to see.
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("server", &self.server())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The JSON of an answer.
+pub(crate) async fn read<T: DeserializeOwned>(response: Response) -> Result<T, Error> {
+    let answer = response.json().await;
+    answer.map_err(|error| Error::Answer(error.without_url()))
+}
+
+/// One part of a path, whatever is in it.
+pub(crate) fn segment(text: &str) -> String {
+    let mut url = match Url::parse("http://localhost/") {
+        Ok(url) => url,
+        Err(_) => return String::new(),
+    };
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.clear().push(text);
+    }
+    url.path().trim_start_matches('/').to_owned()
+}
+
+fn encoded(pairs: &[(&str, &str)]) -> String {
+    let url = Url::parse_with_params("http://localhost", pairs);
+    url.ok()
+        .and_then(|url| url.query().map(str::to_owned))
+        .unwrap_or_default()
+}
+
+/// What the server says is wrong, with everything that helps to mend it.
+async fn refusal(response: Response) -> Error {
+    let status = response.status().as_u16();
+    let id = response.headers().get("request-id");
+    let request = id.and_then(|id| id.to_str().ok()).unwrap_or("-").to_owned();
+    let body: Value = response.json().await.unwrap_or_default();
+    let told = |field: &str| body.pointer(&format!("/error/{field}"))?.as_str();
+    Error::Refused {
+        message: told("message").unwrap_or("no reason given").to_owned(),
+        code: told("code").unwrap_or("-").to_owned(),
+        status,
+        request,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_path_stays_one() {
+        assert_eq!(segment("skill_1"), "skill_1");
+        assert_eq!(segment("litellm:skill_1"), "litellm:skill_1");
+        assert_eq!(segment("../keys?x#y"), "..%2Fkeys%3Fx%23y");
+    }
+
+    #[test]
+    fn the_key_is_not_shown() {
+        let client = Client::new(Some("http://host/v1/"), Some("secret".into())).unwrap();
+        assert_eq!(client.server(), "http://host");
+        assert!(!format!("{client:?}").contains("secret"));
+    }
+}

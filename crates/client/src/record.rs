@@ -1,0 +1,33 @@
+//! What a server tells of skills and their versions.
+
+use serde::{Deserialize, Serialize};
+
+/// A skill as the server tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillRecord {
+    /// `skill_…`.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// The version meant when none is named.
+    pub default_version: String,
+    /// The newest version.
+    pub latest_version: String,
+    /// Seconds since 1970.
+    pub created_at: i64,
+}
+
+/// A version as the server tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionRecord {
+    /// `skver_…`.
+    pub id: String,
+    /// 1, 2, 3, … in the skill.
+    pub version: String,
+    /// What the skill did and when to use it.
+    pub description: String,
+    /// Seconds since 1970.
+    pub created_at: i64,
+}

@@ -1,0 +1,111 @@
+//! Skills of a server: found, listed, downloaded, deleted.
+
+use prowess_skill::{Bundle, Limits};
+use reqwest::Method;
+
+use crate::Progress;
+use crate::connection::{Client, segment};
+use crate::error::Error;
+use crate::record::{SkillRecord, VersionRecord};
+
+/// What ids begin with; anything else is a name.
+const IDS: [&str; 3] = ["skill_", "litellm_skill_", "litellm:"];
+
+impl Client {
+    /// All skills, newest first, or those that fit a query, best first.
+    ///
+    /// # Errors
+    /// When the server cannot be reached or refuses.
+    pub async fn skills(&self, query: Option<&str>) -> Result<Vec<SkillRecord>, Error> {
+        let query: Vec<_> = query.map(|query| ("query", query)).into_iter().collect();
+        self.all("/skills", &query).await
+    }
+
+    /// The skill that an id or a name means.
+    ///
+    /// # Errors
+    /// When there is none, or a name means several.
+    pub async fn find(&self, skill: &str) -> Result<SkillRecord, Error> {
+        if IDS.iter().any(|prefix| skill.starts_with(prefix)) {
+            return self.get(&format!("/skills/{}", segment(skill))).await;
+        }
+        let found = self.named(skill).await?;
+        found.ok_or_else(|| Error::NotFound(skill.to_owned()))
+    }
+
+    /// The skill of a name, if there is one.
+    pub(crate) async fn named(&self, name: &str) -> Result<Option<SkillRecord>, Error> {
+        let mut named: Vec<SkillRecord> = self.all("/skills", &[("name", name)]).await?;
+        if named.len() > 1 {
+            return Err(Error::Ambiguous {
+                name: name.to_owned(),
+                ids: named.into_iter().map(|skill| skill.id).collect(),
+            });
+        }
+        Ok(named.pop())
+    }
+
+    /// The versions of a skill, newest first.
+    ///
+    /// # Errors
+    /// When there is no such skill.
+    pub async fn versions(&self, id: &str) -> Result<Vec<VersionRecord>, Error> {
+        let path = format!("/skills/{}/versions", segment(id));
+        self.all(&path, &[]).await
+    }
+
+    /// Makes a version the default one.
+    ///
+    /// # Errors
+    /// When there is no such version.
+    pub async fn set_default(&self, id: &str, version: &str) -> Result<SkillRecord, Error> {
+        let request = self.request(Method::POST, &format!("/skills/{}", segment(id)));
+        let body = serde_json::json!({ "default_version": version });
+        crate::connection::read(self.send(request.json(&body)).await?).await
+    }
+
+    /// The files of a version: `latest`, an integer or an id. What comes from a server is
+    /// checked like anything else.
+    ///
+    /// # Errors
+    /// When there is no such version, or it is not a skill.
+    pub async fn download(
+        &self,
+        id: &str,
+        version: &str,
+        progress: Option<Progress>,
+    ) -> Result<Bundle, Error> {
+        let (skill, version) = (segment(id), segment(version));
+        let path = format!("/skills/{skill}/versions/{version}/content");
+        let mut response = self.send(self.request(Method::GET, &path)).await?;
+        let limits = Limits::default();
+        let mut zip = Vec::new();
+        while let Some(piece) = response.chunk().await.map_err(Error::Answer)? {
+            zip.extend_from_slice(&piece);
+            if let Some(tell) = &progress {
+                tell(piece.len() as u64);
+            }
+            if zip.len() as u64 > limits.archive_bytes {
+                return Err(Error::TooLarge(limits.archive_bytes));
+            }
+        }
+        Bundle::from_zip(&zip, &limits).map_err(|error| Error::NotASkill {
+            skill: id.to_owned(),
+            error,
+        })
+    }
+
+    /// Deletes a skill with all its versions, or one version of it. When that is the last
+    /// one, the skill goes with it.
+    ///
+    /// # Errors
+    /// When there is no such skill or version.
+    pub async fn delete(&self, id: &str, version: Option<&str>) -> Result<(), Error> {
+        let mut path = format!("/skills/{}", segment(id));
+        if let Some(version) = version {
+            path.push_str(&format!("/versions/{}", segment(version)));
+        }
+        self.send(self.request(Method::DELETE, &path)).await?;
+        Ok(())
+    }
+}

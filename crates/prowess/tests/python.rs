@@ -1,0 +1,93 @@
+//! Our Python package and the plugin for `llm`, from the wheels that people get: their own
+//! tests, in `python/`, against the real server with a model that follows a script.
+//!
+//! `cargo xtask test` builds and installs them.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+mod installed;
+mod server;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use installed::{installed, succeeded};
+use server::Server;
+
+fn packages() -> PathBuf {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python");
+    place.canonicalize().unwrap()
+}
+
+/// A program of the environment with our packages, started where none of their sources
+/// can be taken for them.
+fn program(name: &str, folder: &Path) -> Command {
+    let mut command = Command::new(installed("prowess").join("bin").join(name));
+    command
+        .current_dir(folder)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env_remove("PROWESS_URL")
+        .env_remove("PROWESS_API_KEY");
+    command
+}
+
+/// Runs the tests of a file.
+fn pytest(file: &str) {
+    let config = packages().join("llm-tools-prowess/tests/prowess.toml");
+    let variables = [
+        ("PROWESS_CONFIG", config.to_str().unwrap()),
+        ("PROWESS_MASTER_KEY", ""),
+    ];
+    let server = Server::start(&variables);
+    let mut tests = program("python", server.folder());
+    tests
+        .args(["-m", "pytest", "--quiet", "--basetemp"])
+        .arg(server.folder().join("pytest"))
+        .arg(packages().join(file))
+        .env("PROWESS_TEST_URL", server.url());
+    succeeded(&mut tests);
+}
+
+#[test]
+fn a_skill_is_read_in_python() {
+    pytest("prowess/tests/test_skill.py");
+}
+
+#[test]
+fn skills_are_tools_in_python() {
+    pytest("prowess/tests/test_toolbox.py");
+}
+
+#[test]
+fn everything_that_waits_can_be_awaited_in_python() {
+    pytest("prowess/tests/test_async.py");
+}
+
+#[test]
+fn skills_are_stored_from_python() {
+    pytest("prowess/tests/test_stored.py");
+}
+
+#[test]
+fn what_others_promise_is_kept() {
+    pytest("prowess/tests/test_rivals.py");
+}
+
+#[test]
+fn llm_uses_skills_by_the_plugin() {
+    pytest("llm-tools-prowess/tests/test_plugin.py");
+}
+
+#[test]
+fn the_types_are_what_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let strict = ["--strict", "--no-warn-return-any", "--allow-untyped-calls"];
+    let mypy = || {
+        let mut mypy = program("mypy", folder.path());
+        mypy.args(strict);
+        mypy
+    };
+    succeeded(mypy().args(["--package", "prowess"]));
+    succeeded(mypy().arg(packages().join("llm-tools-prowess/llm_tools_prowess.py")));
+    succeeded(program("stubtest", folder.path()).arg("prowess._native"));
+}

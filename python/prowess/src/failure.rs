@@ -1,0 +1,136 @@
+//! Errors of the crates as exceptions of the package, each with its stable code.
+
+use std::error::Error;
+
+use prowess_sandbox::Error as SandboxError;
+use prowess_skill::Diagnostic;
+use prowess_source::{FetchError, SourceError};
+use prowess_store::Error as StoreError;
+use prowess_toolbox::ToolboxError;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+/// An exception to be: the class of `prowess._errors` and what it is told.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    class: &'static str,
+    code: String,
+    message: String,
+    /// What else is known, as JSON.
+    details: String,
+}
+
+impl Failure {
+    pub(crate) fn new(class: &'static str, code: &str, message: impl Into<String>) -> Self {
+        Failure {
+            class,
+            code: code.to_owned(),
+            message: message.into(),
+            details: "{}".to_owned(),
+        }
+    }
+
+    /// What was given is not a skill, or not one by the rules asked for.
+    pub(crate) fn not_a_skill(place: &str, problems: &[Diagnostic]) -> Self {
+        let worst = problems.iter().max_by_key(|problem| problem.severity);
+        let why = worst.map_or("not a skill", |worst| worst.message.as_str());
+        let code = worst.map_or("not-a-skill", |worst| worst.code);
+        Failure {
+            details: json!({ "problems": problems }).to_string(),
+            ..Failure::new("SkillError", code, format!("{place}: {why}"))
+        }
+    }
+
+    /// What was given makes no sense.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Failure::new("UsageError", "usage", message)
+    }
+
+    /// A part of the program ended in a way it must not.
+    pub(crate) fn broken(error: impl Error) -> Self {
+        Failure::new("ProwessError", "internal", error.to_string())
+    }
+
+    /// The same, where it is one problem among others.
+    pub(crate) fn told(&self) -> Value {
+        json!({ "code": self.code, "message": self.message })
+    }
+
+    fn raised(self, py: Python<'_>) -> PyResult<PyErr> {
+        let class = py.import("prowess._errors")?.getattr(self.class)?;
+        let made = class.call_method1("_made", (self.message, self.code, self.details))?;
+        Ok(PyErr::from_value(made))
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> PyErr {
+        Python::attach(|py| failure.raised(py).unwrap_or_else(|error| error))
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Failure::new("SourceError", error.code(), error.to_string())
+    }
+}
+
+impl From<FetchError> for Failure {
+    fn from(error: FetchError) -> Self {
+        Failure::new("SourceError", error.code(), error.to_string())
+    }
+}
+
+impl From<SandboxError> for Failure {
+    fn from(error: SandboxError) -> Self {
+        Failure::new("SandboxError", error.code(), error.to_string())
+    }
+}
+
+impl From<ToolboxError> for Failure {
+    fn from(error: ToolboxError) -> Self {
+        match error {
+            ToolboxError::Sandbox(error) => error.into(),
+            error => Failure::new("ToolboxError", error.code(), error.to_string()),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Failure::new("StoreError", error.code(), error.to_string())
+    }
+}
+
+impl From<prowess_client::Error> for Failure {
+    fn from(error: prowess_client::Error) -> Self {
+        let details = match &error {
+            prowess_client::Error::Refused {
+                status, request, ..
+            } => json!({ "status": status, "request_id": request }),
+            _ => json!({}),
+        };
+        let class = match &error {
+            // These are true of any store.
+            prowess_client::Error::NotFound(_) | prowess_client::Error::Ambiguous { .. } => {
+                "StoreError"
+            }
+            _ => "ServerError",
+        };
+        Failure {
+            details: details.to_string(),
+            ..Failure::new(class, error.code(), chain(&error))
+        }
+    }
+}
+
+/// An error with all that is behind it.
+fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut behind = error.source();
+    while let Some(error) = behind {
+        text.push_str(&format!(": {error}"));
+        behind = error.source();
+    }
+    text
+}

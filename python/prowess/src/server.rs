@@ -1,0 +1,128 @@
+//! Stored skills of a server.
+
+use std::sync::Arc;
+
+use prowess_client::{Client, Push, Target};
+use prowess_skill::{Options, Skill as Checked};
+use pyo3::prelude::*;
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::skill::Skill;
+use crate::work::Work;
+
+/// A connection to a server.
+#[pyclass(frozen, module = "prowess._native")]
+pub(crate) struct Server(Arc<Client>);
+
+/// What is to become of a skill: the attributes of `prowess._stored._Upload`.
+#[derive(Debug, Clone, FromPyObject)]
+pub(crate) struct Wanted {
+    /// The skill it is to be a version of.
+    pub(crate) version_of: Option<String>,
+    /// Make it a version of the skill of its name, if there is one.
+    pub(crate) named: bool,
+    pub(crate) title: Option<String>,
+    /// Make the version the default.
+    pub(crate) default: bool,
+    /// Make a version even if nothing has changed.
+    pub(crate) always: bool,
+}
+
+#[pymethods]
+impl Server {
+    #[new]
+    fn new(server: Option<&str>, key: Option<String>) -> PyResult<Self> {
+        let client = Client::new(server, key).map_err(Failure::from)?;
+        Ok(Server(Arc::new(client)))
+    }
+
+    /// Where it leads.
+    fn url(&self) -> &str {
+        self.0.server()
+    }
+
+    /// Sends a skill: as a new one, as a version of the one of its name, or of this one.
+    fn push(&self, skill: PyRef<'_, Skill>, wanted: Wanted) -> PyResult<Work> {
+        skill.for_upload()?;
+        let (client, skill) = (Arc::clone(&self.0), Arc::clone(&skill.checked));
+        let push = Push {
+            target: match (wanted.version_of, wanted.named) {
+                (Some(skill), _) => Target::Skill(skill),
+                (None, true) => Target::Named,
+                (None, false) => Target::New,
+            },
+            title: wanted.title,
+            default: wanted.default,
+            always: wanted.always,
+            progress: None,
+        };
+        Ok(Work::new(async move {
+            let pushed = client.push(&skill, &push).await?;
+            let stored = client.find(&pushed.skill).await?;
+            let told = json!({
+                "skill": stored, "version": pushed.version, "outcome": pushed.outcome,
+            });
+            Ok(told.to_string())
+        }))
+    }
+
+    /// All skills, or those that fit a query, as JSON.
+    fn list(&self, query: Option<String>) -> Work {
+        let client = Arc::clone(&self.0);
+        Work::new(async move { Ok(json!(client.skills(query.as_deref()).await?).to_string()) })
+    }
+
+    /// One skill, by id or name, as JSON.
+    fn get(&self, skill: String) -> Work {
+        let client = Arc::clone(&self.0);
+        Work::new(async move { Ok(json!(client.find(&skill).await?).to_string()) })
+    }
+
+    /// The versions of a skill, as JSON.
+    fn versions(&self, skill: String) -> Work {
+        let client = Arc::clone(&self.0);
+        Work::new(async move {
+            let skill = client.find(&skill).await?;
+            Ok(json!(client.versions(&skill.id).await?).to_string())
+        })
+    }
+
+    /// Makes a version the default; gives the skill as JSON.
+    fn set_default(&self, skill: String, version: String) -> Work {
+        let client = Arc::clone(&self.0);
+        Work::new(async move {
+            let skill = client.find(&skill).await?;
+            Ok(json!(client.set_default(&skill.id, &version).await?).to_string())
+        })
+    }
+
+    /// A version with all its files.
+    fn load(&self, skill: String, version: Option<String>) -> Work {
+        let client = Arc::clone(&self.0);
+        Work::new(async move {
+            let stored = client.find(&skill).await?;
+            let version = version.as_ref().unwrap_or(&stored.default_version);
+            let bundle = client.download(&stored.id, version, None).await?;
+            let loaded = Checked::load(bundle, &Options::default());
+            match loaded.skill {
+                Some(skill) => Ok(Skill::known(Arc::new(skill))),
+                None => Err(Failure::not_a_skill(&stored.id, &loaded.diagnostics)),
+            }
+        })
+    }
+
+    /// Deletes a skill, or one version of it.
+    fn delete(&self, skill: String, version: Option<String>) -> Work {
+        let client = Arc::clone(&self.0);
+        Work::new(async move {
+            let skill = client.find(&skill).await?;
+            Ok(client.delete(&skill.id, version.as_deref()).await?)
+        })
+    }
+
+    /// There is nothing to close.
+    fn close(&self) -> Work {
+        Work::new(async { Ok(()) })
+    }
+}

@@ -1,0 +1,180 @@
+//! One skill: read, looked at, checked.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prowess_skill::{Diagnostic, Layout, Limits, Loaded, Options, Profile, Skill as Checked};
+use prowess_source::Origin;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use serde_json::{Value, json};
+use tokio::task::spawn_blocking;
+
+use crate::failure::Failure;
+use crate::sources::{Fetch, open_all};
+use crate::work::Work;
+
+/// A skill, and what was found when it was read.
+#[pyclass(frozen, module = "prowess._native")]
+pub(crate) struct Skill {
+    pub(crate) checked: Arc<Checked>,
+    /// The folder whose name the skill's must match.
+    folder: Option<String>,
+    problems: Vec<Diagnostic>,
+}
+
+impl Skill {
+    fn of(origin: &Origin) -> Result<Self, Failure> {
+        let loaded = origin.load(&Limits::default(), Profile::Lenient)?;
+        let folder = match origin {
+            Origin::Folder(_) => origin.name(),
+            _ => None,
+        };
+        Self::taken(&origin.path().display().to_string(), folder, loaded)
+    }
+
+    fn taken(place: &str, folder: Option<String>, loaded: Loaded) -> Result<Self, Failure> {
+        let Some(skill) = loaded.skill else {
+            return Err(Failure::not_a_skill(place, &loaded.diagnostics));
+        };
+        Ok(Skill {
+            checked: Arc::new(skill),
+            folder,
+            problems: loaded.diagnostics,
+        })
+    }
+
+    /// A skill that was checked before, such as a stored one.
+    pub(crate) fn known(checked: Arc<Checked>) -> Self {
+        Skill {
+            checked,
+            folder: None,
+            problems: Vec::new(),
+        }
+    }
+
+    /// The skill as one that may be uploaded.
+    pub(crate) fn for_upload(&self) -> Result<(), Failure> {
+        let loaded = self.loaded(Profile::Upload);
+        match loaded.is_valid() {
+            true => Ok(()),
+            false => Err(Failure::not_a_skill(
+                &self.checked.name,
+                &loaded.diagnostics,
+            )),
+        }
+    }
+
+    /// The same files, judged by other rules.
+    fn loaded(&self, profile: Profile) -> Loaded {
+        let options = Options {
+            profile,
+            folder: self.folder.as_deref(),
+            fallback_name: Some(&self.checked.name),
+            ..Options::default()
+        };
+        Checked::load(self.checked.bundle.clone(), &options)
+    }
+}
+
+/// The only skill of a source.
+async fn open_one(source: PathBuf, fetch: Fetch) -> Result<Skill, Failure> {
+    let mut opened = open_all(std::slice::from_ref(&source), &fetch).await?;
+    let opened = opened.pop().transpose()?;
+    let (origins, discovery) = opened.unwrap_or_default();
+    if let Some(error) = discovery.unreadable.into_iter().next() {
+        return Err(error.into());
+    }
+    let place = source.display();
+    let mut origins = origins.into_iter();
+    match (origins.next(), origins.len()) {
+        (Some(origin), 0) => {
+            let read = spawn_blocking(move || Skill::of(&origin)).await;
+            read.map_err(Failure::broken)?
+        }
+        (None, _) => {
+            let why = format!("{place}: no SKILL.md here or below");
+            Err(Failure::new("SourceError", "source-not-a-skill", why))
+        }
+        (Some(_), more) => {
+            let count = more + 1;
+            let why = format!("{place}: holds {count} skills; name one of them, or use Toolbox");
+            Err(Failure::new("SourceError", "source-several-skills", why))
+        }
+    }
+}
+
+#[pymethods]
+impl Skill {
+    /// Reads the only skill of a source.
+    #[staticmethod]
+    fn open(source: PathBuf, fetch: Fetch) -> Work {
+        Work::new(open_one(source, fetch))
+    }
+
+    /// A skill of one file.
+    #[staticmethod]
+    fn from_text(py: Python<'_>, text: &str) -> PyResult<Skill> {
+        let read = || Checked::from_text(text, &Options::default());
+        let loaded = py.detach(read);
+        Ok(Skill::taken("SKILL.md", None, loaded)?)
+    }
+
+    /// All fields, as JSON.
+    fn info(&self) -> PyResult<String> {
+        let mut info = serde_json::to_value(&*self.checked).map_err(Failure::broken)?;
+        if let Value::Object(fields) = &mut info {
+            let digest = self.checked.manifest.digest().to_string();
+            fields.insert("digest".into(), json!(digest));
+        }
+        Ok(info.to_string())
+    }
+
+    /// The Markdown after the frontmatter.
+    fn body(&self) -> &str {
+        &self.checked.body
+    }
+
+    /// The paths of its files.
+    fn files(&self) -> Vec<String> {
+        let files = self.checked.manifest.files().iter();
+        files.map(|file| file.path.to_string()).collect()
+    }
+
+    /// The bytes of a file.
+    fn read<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Bound<'py, PyBytes>> {
+        let bundle = &self.checked.bundle;
+        let Some(file) = bundle.get(path) else {
+            let (name, files) = (&self.checked.name, self.files().join(", "));
+            let why = format!("`{path}` does not exist in the skill `{name}`. Files: {files}");
+            return Err(Failure::new("SourceError", "file-not-found", why).into());
+        };
+        Ok(PyBytes::new(py, &file.data))
+    }
+
+    /// A zip of it, as uploads are.
+    fn pack<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let checked = Arc::clone(&self.checked);
+        let pack = move || -> Result<Vec<u8>, Failure> {
+            let layout = Layout::wrapped(&checked.name);
+            let layout = layout.map_err(|error| Failure::usage(error.to_string()))?;
+            checked.bundle.to_zip(&layout).map_err(Failure::broken)
+        };
+        Ok(PyBytes::new(py, &py.detach(pack)?))
+    }
+
+    /// What deviates in it, by the rules of a profile, as JSON.
+    fn problems(&self, py: Python<'_>, profile: &str) -> PyResult<String> {
+        let profile = match profile {
+            "lenient" => return Ok(json!(self.problems).to_string()),
+            "strict" => Profile::Strict,
+            "upload" => Profile::Upload,
+            other => {
+                let why = format!("profile: `{other}` is not lenient, strict or upload");
+                return Err(Failure::usage(why).into());
+            }
+        };
+        let loaded = py.detach(|| self.loaded(profile));
+        Ok(json!(loaded.diagnostics).to_string())
+    }
+}

@@ -1,0 +1,63 @@
+//! From paths and URLs to what they hold.
+
+use std::path::{Path, PathBuf};
+
+use prowess_skill::Digest;
+use prowess_source::url::{CacheOptions, Fetcher, Options, is_url};
+use prowess_source::{Bounds, Opened, open};
+use pyo3::FromPyObject;
+use tokio::task::spawn_blocking;
+
+use crate::failure::Failure;
+
+/// How sources that are URLs are fetched: the attributes of `prowess.Fetch`.
+#[derive(Debug, Clone, FromPyObject)]
+pub(crate) struct Fetch {
+    allow_private: bool,
+    offline: bool,
+    refresh: bool,
+    stale: bool,
+    cache: bool,
+    pin: Option<String>,
+}
+
+impl Fetch {
+    fn fetcher(&self) -> Result<Fetcher, Failure> {
+        let no_digest = |error| Failure::usage(format!("pin: {error}"));
+        let pin = self.pin.as_deref().map(str::parse::<Digest>);
+        let options = Options {
+            allow_private: self.allow_private,
+            offline: self.offline,
+            refresh: self.refresh,
+            stale_if_error: self.stale,
+            pin: pin.transpose().map_err(no_digest)?,
+            cache: self.cache.then(CacheOptions::usual).flatten(),
+            ..Options::default()
+        };
+        Ok(Fetcher::new(options)?)
+    }
+}
+
+/// Opens sources, in order. A fetcher is made only if one of them is a URL.
+pub(crate) async fn open_all(sources: &[PathBuf], fetch: &Fetch) -> Result<Vec<Opened>, Failure> {
+    let urls = sources.iter().any(|source| is_url(source));
+    let fetcher = match urls {
+        true => Some(fetch.fetcher()?),
+        false => None,
+    };
+    let mut opened = Vec::with_capacity(sources.len());
+    for source in sources {
+        opened.push(match (&fetcher, source.to_str()) {
+            (Some(fetcher), Some(url)) if is_url(source) => fetcher.open(url).await,
+            _ => open_path(source).await?,
+        });
+    }
+    Ok(opened)
+}
+
+/// The disk may be slow, and a folder large.
+async fn open_path(path: &Path) -> Result<Opened, Failure> {
+    let path = path.to_owned();
+    let opened = spawn_blocking(move || open(&path, &Bounds::default())).await;
+    opened.map_err(Failure::broken)
+}

@@ -1,0 +1,283 @@
+//! Stored skills of a folder of this machine: the server's own store, without a server.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prowess_client::{Error as ClientError, SkillRecord, VersionRecord};
+use prowess_skill::Skill as Checked;
+use prowess_skill::scan::{ScanLimits, Subject, scan};
+use prowess_store::{
+    DeleteSkill, DeleteVersion, Error, MAX_LIMIT, NewSkill, NewVersion, Outcome, Page, PageRequest,
+    Position, Scan, SkillFilter, SkillRecord as SkillRow, Store as Rows, StoreConfig, TenantId,
+    Unchanged, Uploaded, VersionRecord as VersionRow, VersionSelector,
+};
+use pyo3::prelude::*;
+use serde_json::json;
+use tokio::task::spawn_blocking;
+
+use crate::failure::Failure;
+use crate::server::Wanted;
+use crate::skill::Skill;
+use crate::work::Work;
+
+/// An open store.
+#[pyclass(frozen, module = "prowess._native")]
+pub(crate) struct Store(Arc<Inner>);
+
+struct Inner {
+    rows: Rows,
+    tenant: TenantId,
+}
+
+impl Inner {
+    /// The skill that an id or a name means.
+    async fn find(&self, skill: &str) -> Result<SkillRow, Failure> {
+        if skill.starts_with("skill_") {
+            return Ok(self.rows.skill(&self.tenant, skill).await?);
+        }
+        let found = self.named(skill).await?;
+        Ok(found.ok_or_else(|| ClientError::NotFound(skill.to_owned()))?)
+    }
+
+    async fn named(&self, name: &str) -> Result<Option<SkillRow>, Failure> {
+        let filter = SkillFilter {
+            name: Some(name.to_owned()),
+            ..SkillFilter::default()
+        };
+        let page = PageRequest::default();
+        let mut named = self
+            .rows
+            .list_skills(&self.tenant, &filter, &page)
+            .await?
+            .items;
+        if named.len() > 1 {
+            let ids = named.into_iter().map(|skill| skill.id).collect();
+            let name = name.to_owned();
+            return Err(ClientError::Ambiguous { name, ids }.into());
+        }
+        Ok(named.pop())
+    }
+
+    async fn push(&self, skill: Arc<Checked>, wanted: Wanted) -> Result<Uploaded, Failure> {
+        let target = match (&wanted.version_of, wanted.named) {
+            (Some(skill), _) => Some(self.find(skill).await?),
+            (None, true) => self.named(&skill.name).await?,
+            (None, false) => None,
+        };
+        let scanned = Arc::clone(&skill);
+        let report = spawn_blocking(move || scan(&Subject::of(&scanned), &ScanLimits::default()));
+        let scan = Scan::of(&report.await.map_err(Failure::broken)?)?;
+        let version = NewVersion {
+            scan: Some(&scan),
+            make_default: wanted.default,
+            unchanged: match wanted.always {
+                true => Unchanged::NewVersion,
+                false => Unchanged::KeepLatest,
+            },
+            ..NewVersion::of(&skill)
+        };
+        Ok(match target {
+            Some(target) => {
+                let rows = &self.rows;
+                rows.create_version(&self.tenant, &target.id, &version)
+                    .await?
+            }
+            None => {
+                let new = NewSkill {
+                    version,
+                    title: wanted.title.as_deref(),
+                    ..NewSkill::of(&skill)
+                };
+                self.rows.create_skill(&self.tenant, &new).await?
+            }
+        })
+    }
+
+    async fn list(&self, query: Option<&str>) -> Result<Vec<SkillRecord>, Failure> {
+        let mut all = Vec::new();
+        let mut page = PageRequest {
+            limit: MAX_LIMIT,
+            ..PageRequest::default()
+        };
+        loop {
+            let found = self.page(query, &page).await?;
+            for skill in &found.items {
+                all.push(told(skill)?);
+            }
+            match found.next {
+                Some(next) => page.from = Position::After(next),
+                None => return Ok(all),
+            }
+        }
+    }
+
+    async fn page(&self, query: Option<&str>, at: &PageRequest) -> Result<Page<SkillRow>, Failure> {
+        Ok(match query {
+            Some(query) => {
+                let hits = self.rows.search_skills(&self.tenant, query, at).await?;
+                hits.map(|hit| hit.skill)
+            }
+            None => {
+                let filter = SkillFilter::default();
+                self.rows.list_skills(&self.tenant, &filter, at).await?
+            }
+        })
+    }
+
+    async fn versions(&self, skill: &str) -> Result<Vec<VersionRecord>, Failure> {
+        let skill = self.find(skill).await?.id;
+        let mut all = Vec::new();
+        let mut page = PageRequest {
+            limit: MAX_LIMIT,
+            ..PageRequest::default()
+        };
+        loop {
+            let found = self.rows.list_versions(&self.tenant, &skill, &page).await?;
+            all.extend(found.items.iter().map(told_version));
+            match found.next {
+                Some(next) => page.from = Position::After(next),
+                None => return Ok(all),
+            }
+        }
+    }
+
+    async fn load(&self, skill: &str, version: Option<&str>) -> Result<Arc<Checked>, Failure> {
+        let skill = self.find(skill).await?.id;
+        let selector = VersionSelector::parse(version.unwrap_or("default"))?;
+        let resolved = self.rows.resolve(&self.tenant, &skill, &selector).await?;
+        Ok(self.rows.load(&resolved).await?)
+    }
+
+    async fn delete(&self, skill: &str, version: Option<&str>) -> Result<(), Failure> {
+        let skill = self.find(skill).await?.id;
+        let (rows, tenant) = (&self.rows, &self.tenant);
+        match version {
+            None => {
+                let rule = DeleteSkill::Cascade;
+                rows.delete_skill(tenant, &skill, rule).await?;
+            }
+            Some(version) => {
+                let version = VersionSelector::parse(version)?;
+                let rule = DeleteVersion::OPENAI;
+                rows.delete_version(tenant, &skill, &version, rule).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A skill as servers tell it.
+fn told(skill: &SkillRow) -> Result<SkillRecord, Failure> {
+    let (Some(default), Some(latest)) = (&skill.default, &skill.latest) else {
+        let skill = skill.id.clone();
+        return Err(Error::NoVersion { skill }.into());
+    };
+    Ok(SkillRecord {
+        id: skill.id.clone(),
+        name: skill.name.clone(),
+        description: default.description.clone(),
+        default_version: default.ordinal.to_string(),
+        latest_version: latest.ordinal.to_string(),
+        created_at: skill.created_at.as_seconds(),
+    })
+}
+
+fn told_version(version: &VersionRow) -> VersionRecord {
+    VersionRecord {
+        id: version.id.clone(),
+        version: version.ordinal.to_string(),
+        description: version.description.clone(),
+        created_at: version.created_at.as_seconds(),
+    }
+}
+
+fn told_upload(uploaded: &Uploaded) -> Result<String, Failure> {
+    let outcome = match uploaded.outcome {
+        Outcome::Created => "created",
+        Outcome::Unchanged => "unchanged",
+        Outcome::Repeated => "repeated",
+    };
+    let told = json!({
+        "skill": told(&uploaded.skill)?,
+        "version": told_version(&uploaded.version),
+        "outcome": outcome,
+    });
+    Ok(told.to_string())
+}
+
+#[pymethods]
+impl Store {
+    /// Opens the store of a folder.
+    #[staticmethod]
+    fn open(folder: PathBuf) -> Work {
+        Work::new(async move {
+            let rows = Rows::open(&StoreConfig::local(folder)).await?;
+            let tenant = TenantId::default_tenant();
+            Ok(Store(Arc::new(Inner { rows, tenant })))
+        })
+    }
+
+    /// Stores a skill.
+    fn push(&self, skill: PyRef<'_, Skill>, wanted: Wanted) -> PyResult<Work> {
+        skill.for_upload()?;
+        let (inner, skill) = (Arc::clone(&self.0), Arc::clone(&skill.checked));
+        Ok(Work::new(async move {
+            told_upload(&inner.push(skill, wanted).await?)
+        }))
+    }
+
+    /// All skills, or those that fit a query, as JSON.
+    fn list(&self, query: Option<String>) -> Work {
+        let inner = Arc::clone(&self.0);
+        Work::new(async move { Ok(json!(inner.list(query.as_deref()).await?).to_string()) })
+    }
+
+    /// One skill, by id or name, as JSON.
+    fn get(&self, skill: String) -> Work {
+        let inner = Arc::clone(&self.0);
+        Work::new(async move { Ok(json!(told(&inner.find(&skill).await?)?).to_string()) })
+    }
+
+    /// The versions of a skill, as JSON.
+    fn versions(&self, skill: String) -> Work {
+        let inner = Arc::clone(&self.0);
+        Work::new(async move { Ok(json!(inner.versions(&skill).await?).to_string()) })
+    }
+
+    /// Makes a version the default; gives the skill as JSON.
+    fn set_default(&self, skill: String, version: String) -> Work {
+        let inner = Arc::clone(&self.0);
+        Work::new(async move {
+            let skill = inner.find(&skill).await?.id;
+            let version = VersionSelector::parse(&version)?;
+            let set = inner
+                .rows
+                .set_default_version(&inner.tenant, &skill, &version);
+            Ok(json!(told(&set.await?)?).to_string())
+        })
+    }
+
+    /// A version with all its files.
+    fn load(&self, skill: String, version: Option<String>) -> Work {
+        let inner = Arc::clone(&self.0);
+        Work::new(async move {
+            let skill = inner.load(&skill, version.as_deref()).await?;
+            Ok(Skill::known(skill))
+        })
+    }
+
+    /// Deletes a skill, or one version of it.
+    fn delete(&self, skill: String, version: Option<String>) -> Work {
+        let inner = Arc::clone(&self.0);
+        Work::new(async move { inner.delete(&skill, version.as_deref()).await })
+    }
+
+    /// Ends all connections, after what is under way.
+    fn close(&self) -> Work {
+        let inner = Arc::clone(&self.0);
+        Work::new(async move {
+            inner.rows.close().await;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! One piece of work, written once, to be waited for or awaited.
+//!
+//! Whoever waits holds no lock of the interpreter, and is still there for Ctrl-C. Work
+//! that is left, by an interrupt or by cancelling the task that awaits it, is dropped,
+//! and what it had started ends with it.
+
+use std::pin::Pin;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::{IntoPyObjectExt, PyErr};
+use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
+use tokio::runtime::Runtime;
+
+use crate::failure::Failure;
+
+/// How long a signal may wait to be noticed.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// The process whose threads do the work.
+static OWNER: OnceLock<u32> = OnceLock::new();
+
+/// What comes of it, made when there is an interpreter to make it in.
+type Answer = Box<dyn FnOnce(Python<'_>) -> PyResult<Py<PyAny>> + Send>;
+type Doing = Pin<Box<dyn Future<Output = Result<Answer, Failure>> + Send>>;
+
+/// A piece of work that has not begun. It can be done once.
+#[pyclass(frozen, module = "prowess._native")]
+pub(crate) struct Work(Mutex<Option<Doing>>);
+
+impl Work {
+    /// Work that gives something Python understands.
+    pub(crate) fn new<T>(doing: impl Future<Output = Result<T, Failure>> + Send + 'static) -> Self
+    where
+        T: for<'py> IntoPyObject<'py> + Send + 'static,
+    {
+        let doing = async move {
+            let value = doing.await?;
+            let answer: Answer = Box::new(move |py| value.into_py_any(py));
+            Ok(answer)
+        };
+        Work(Mutex::new(Some(Box::pin(doing))))
+    }
+
+    fn take(&self) -> PyResult<Doing> {
+        let mut doing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = || PyRuntimeError::new_err("this work was done already");
+        doing.take().ok_or_else(done)
+    }
+}
+
+#[pymethods]
+impl Work {
+    /// Does it, and returns what came of it.
+    fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let runtime = runtime()?;
+        let doing = self.take()?;
+        let answer = py.detach(|| runtime.block_on(until_done(doing)))?;
+        answer(py)
+    }
+
+    /// Begins it, and returns what can be awaited in the running asyncio loop.
+    fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        runtime()?;
+        let doing = self.take()?;
+        future_into_py(py, async move {
+            let answer = doing.await?;
+            Python::attach(answer)
+        })
+    }
+}
+
+/// The threads that do the work. A forked process has none of them, and would wait for
+/// ever.
+fn runtime() -> Result<&'static Runtime, Failure> {
+    let this = std::process::id();
+    if *OWNER.get_or_init(|| this) == this {
+        return Ok(get_runtime());
+    }
+    let why = "prowess was used before this process was forked, and does not work in it; use \
+               the start method `spawn` of multiprocessing, or import it only in the new process";
+    Err(Failure::new("ProwessError", "forked", why))
+}
+
+async fn until_done(mut doing: Doing) -> PyResult<Answer> {
+    loop {
+        match tokio::time::timeout(PATIENCE, &mut doing).await {
+            Ok(done) => return done.map_err(PyErr::from),
+            Err(_) => Python::attach(|py| py.check_signals())?,
+        }
+    }
+}
