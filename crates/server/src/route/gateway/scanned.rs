@@ -83,4 +83,3 @@ impl Drop for Scanned {
         }
     }
 }
-
