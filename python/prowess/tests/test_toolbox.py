@@ -173,10 +173,14 @@ def test_without_a_sandbox_skills_are_read_and_nothing_runs(
         assert "there is no sandbox" in toolbox.call("load_skill", {"name": "greeter"}).text
     monkeypatch.setattr("prowess._toolbox._LAUNCHER", Path("/no/launcher"))
     with Toolbox(greeter, reduced=True) as toolbox:
+        toolbox.refresh()
         (problem,) = toolbox.problems
         assert not toolbox.has_sandbox and "/no/launcher" in problem.message
-    with pytest.raises(prowess.SandboxError):
-        Toolbox(greeter, sandbox=True, reduced=True)
+    for wanted in [{"sandbox": True}, {"code": True}]:
+        with pytest.raises(prowess.SandboxError):
+            Toolbox(greeter, reduced=True, **wanted)
+    with pytest.raises(prowess.ToolboxError, match="code execution was asked for"):
+        Toolbox(greeter, code=True, sandbox=False)
 
 
 def test_a_closed_toolbox_says_so_and_leaves_nothing_behind(
