@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 use crate::run::{command, root, run, succeeds, target};
 
 /// Python clients of the server that are tried, each in an environment of its own:
-/// the vendors', old and new, another gateway's, a command line, an SDK of MCP, and a
-/// fuzzer of APIs.
-const SDK_CLIENTS: [&str; 9] = [
+/// the vendors', old and new, another gateway's, a command line, an SDK of MCP and a
+/// framework on it, and a fuzzer of APIs.
+const SDK_CLIENTS: [&str; 10] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
@@ -18,6 +18,7 @@ const SDK_CLIENTS: [&str; 9] = [
     "litellm",
     "llm",
     "mcp",
+    "agent-framework",
     "schemathesis",
 ];
 
