@@ -8,10 +8,10 @@ use crate::run::{command, root, run, succeeds, target};
 use crate::wheels;
 
 /// Python clients of the server that are tried, each in an environment of its own:
-/// the vendors', old and new, another gateway's, a command line, an SDK of MCP, and a
-/// fuzzer of APIs. The last two are for our own packages: what they are built with, and
-/// used with.
-const SDK_CLIENTS: [&str; 11] = [
+/// the vendors', old and new, another gateway's, a command line, an SDK of MCP and a
+/// framework on it, and a fuzzer of APIs. The last two are for our own packages: what
+/// they are built with, and used with.
+const SDK_CLIENTS: [&str; 12] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
@@ -20,6 +20,7 @@ const SDK_CLIENTS: [&str; 11] = [
     "litellm",
     "llm",
     "mcp",
+    "agent-framework",
     "schemathesis",
     "wheels",
     "prowess",

@@ -192,6 +192,24 @@ fn the_python_sdk_uses_skills_in_both_eras_of_the_protocol() {
 }
 
 #[test]
+fn a_framework_that_reads_only_the_older_index_finds_skills_and_their_files() {
+    let home = tempfile::tempdir().unwrap();
+    let mut program = python("agent-framework", "mcp_index.py");
+    program
+        .args([PROWESS, "mcp", skills().to_str().unwrap()])
+        .env("PROWESS_DATA_DIR", home.path().join("data"));
+    let said = succeeded(&mut program);
+    let names: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(names, ["bouncing-ball", "script", "csv-summary"], "{said}");
+    let script = std::fs::read_to_string(skills().join("bouncing-ball/scripts/make_gif.py"));
+    let size = format!("script {} characters", script.unwrap().chars().count());
+    assert!(said.contains(&size), "{said}");
+}
+
+#[test]
 fn claude_code_loads_a_skill_and_calls_the_tool_that_appears() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("prowess.toml");
