@@ -144,7 +144,10 @@ fn node(folder: &str, place: &Path) -> anyhow::Result<()> {
     for file in ["package.json", "package-lock.json"] {
         std::fs::copy(folder.join(file), place.join(file))?;
     }
-    run(command("npm", &["ci", "--no-audit", "--no-fund", "--silent"]).current_dir(place))?;
+    // It keeps to the lock file. `npm ci` does not take one that leaves out what other
+    // systems would need, and npm itself writes such.
+    let install = ["install", "--no-audit", "--no-fund", "--silent"];
+    run(command("npm", &install).current_dir(place))?;
     std::fs::copy(&wanted, &stamp).context("cannot note what was installed")?;
     Ok(())
 }
