@@ -79,6 +79,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       skill            Make, check, show, pack, scan and share skills
       tools            Show the tools that skills give a model
       call             Call a tool of a skill, as a model would
+      mcp              Serve skills to an agent over MCP, on standard input and output
       serve            Serve the skills API and the model gateway
       keys             Make, list and end keys for the server
       runs             Show what became of requests that named skills

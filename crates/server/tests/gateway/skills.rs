@@ -40,8 +40,6 @@ async fn an_unknown_skill_is_a_404_that_names_it_where_the_upstream_has_none() {
         (Client::Messages, "oai/m1"),
         (Client::Messages, "stage/hero"),
         (Client::Chat, "oai/m1"),
-        (Client::Chat, "ant/m1"),
-        (Client::Responses, "ant/m1"),
         (Client::Responses, "oai/m1"),
     ] {
         let asked = with_skill(client, model, "skill_nowhere");
