@@ -167,13 +167,18 @@ impl Sessions {
     /// Waits for a session and holds it.
     pub(crate) async fn hold(&self, owner: &str, id: &str) -> Result<Held, Error> {
         let none = || Error::NoSession { id: id.to_owned() };
-        name::word("session", id).map_err(|_| none())?;
+        // First, so that an id that somebody made up leaves no lock behind, and nobody
+        // waits for a session of another's.
+        self.known(owner, id)?;
         let turn = self.lock_of(id).lock_owned().await;
+        let meta = match self.known(owner, id) {
+            Ok(meta) => meta,
+            Err(gone) => {
+                self.forget_lock(id);
+                return Err(gone);
+            }
+        };
         let folder = self.folder.join(id);
-        let meta = Meta::load(&folder).ok_or_else(none)?;
-        if meta.owner != owner || meta.expired(now(), self.idle, self.life) {
-            return Err(none());
-        }
         let file = File::open(folder.join("lock")).map_err(|_| none())?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| Error::SessionBusy { id: id.to_owned() })?;
@@ -186,24 +191,27 @@ impl Sessions {
         })
     }
 
-    /// Until when a session lives if nobody uses it, without waiting for those who do.
-    pub(crate) fn expiry(&self, owner: &str, id: &str) -> Result<u64, Error> {
+    /// What is known of a session of this owner's that has not expired.
+    fn known(&self, owner: &str, id: &str) -> Result<Meta, Error> {
         let none = || Error::NoSession { id: id.to_owned() };
         name::word("session", id).map_err(|_| none())?;
         let meta = Meta::load(&self.folder.join(id)).ok_or_else(none)?;
         if meta.owner != owner || meta.expired(now(), self.idle, self.life) {
             return Err(none());
         }
+        Ok(meta)
+    }
+
+    /// Until when a session lives if nobody uses it, without waiting for those who do.
+    pub(crate) fn expiry(&self, owner: &str, id: &str) -> Result<u64, Error> {
+        let meta = self.known(owner, id)?;
         let idle = meta.used.saturating_add(self.idle.as_secs());
         Ok(idle.min(meta.created.saturating_add(self.life.as_secs())))
     }
 
     /// Removes a session and its files.
     pub(crate) fn destroy(&self, held: &Held) -> Result<(), Error> {
-        self.locks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&held.id);
+        self.forget_lock(&held.id);
         fs::remove_dir_all(&held.folder).during(held.folder.display())
     }
 
@@ -268,10 +276,7 @@ impl Sessions {
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             return false;
         }
-        self.locks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(id);
+        self.forget_lock(id);
         fs::remove_dir_all(&folder).is_ok()
     }
 
@@ -288,6 +293,11 @@ impl Sessions {
         Arc::clone(locks.entry(id.to_owned()).or_default())
     }
 
+    fn forget_lock(&self, id: &str) {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.remove(id);
+    }
+
     /// A host id that no other session here has.
     pub(crate) fn free_host_id(&self) -> Result<u32, Error> {
         let taken: Vec<u32> = self.each().map(|(_, meta)| meta.host_id).collect();
@@ -298,5 +308,22 @@ impl Sessions {
                 return Ok(id);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_id_that_somebody_made_up_leaves_nothing_behind() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let sessions = Sessions::new(folder.path(), false, &Settings::new(folder.path()));
+        for number in 0..3 {
+            let id = format!("container_{number}");
+            let held = sessions.hold("somebody", &id).await;
+            assert!(matches!(held, Err(Error::NoSession { .. })));
+        }
+        assert!(sessions.locks.lock().unwrap().is_empty());
     }
 }
