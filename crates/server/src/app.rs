@@ -1,14 +1,14 @@
-//! What all requests share, and the router over it.
+//! What all requests share.
 
 use std::sync::Arc;
 
-use axum::Router;
 use prowess_engine::Engine;
 use prowess_store::Store;
 use tokio::sync::Semaphore;
 
 use crate::auth::Visits;
 use crate::context::Metrics;
+use crate::front::Front;
 use crate::limits::Limits;
 use crate::meter::Ledger;
 use crate::route::discovery::Archives;
@@ -65,8 +65,8 @@ impl App {
     }
 
     /// All routes.
-    pub fn router(&self) -> Router {
-        route::router(self.clone())
+    pub fn front(&self) -> Front {
+        Front::new(self.clone(), route::router(self.clone()))
     }
 
     /// The store behind it.

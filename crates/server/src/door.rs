@@ -1,14 +1,16 @@
 //! What a connection speaks, how slow it may be, and how it is asked to end.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::Router;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
+
+use crate::front::Front;
 
 /// What is held for a client that does not read its answer, and the most that the
 /// head of a request may have.
@@ -16,15 +18,15 @@ const AHEAD: usize = 64 << 10;
 
 /// Where connections come in.
 pub(crate) struct Door {
-    router: Router,
+    front: Front,
     graceful: GracefulShutdown,
     head: Duration,
 }
 
 impl Door {
-    pub(crate) fn new(router: Router, head: Duration) -> Door {
+    pub(crate) fn new(front: Front, head: Duration) -> Door {
         Door {
-            router,
+            front,
             graceful: GracefulShutdown::new(),
             head,
         }
@@ -49,7 +51,11 @@ impl Door {
             .timer(TokioTimer::new())
             .keep_alive_interval(Duration::from_secs(30))
             .max_concurrent_streams(256);
-        let service = TowerToHyperService::new(self.router.clone());
+        let front = self.front.clone();
+        let service = service_fn(move |request| {
+            let front = front.clone();
+            async { Ok::<_, Infallible>(front.answer(request).await) }
+        });
         let connection = builder.serve_connection(TokioIo::new(stream), service);
         let watched = self.graceful.watch(connection.into_owned());
         async move {
@@ -70,6 +76,6 @@ impl Door {
 /// Another door to the same rooms, with connections of its own.
 impl Clone for Door {
     fn clone(&self) -> Self {
-        Door::new(self.router.clone(), self.head)
+        Door::new(self.front.clone(), self.head)
     }
 }

@@ -13,6 +13,7 @@
 //! | `app`, [`Settings`] | what all requests share |
 //! | [`serve`](fn@serve) | connections: how many, and an end that lets uploads finish |
 //! | `crew`, `door` | the threads that attend connections; what those speak, and their timeouts |
+//! | [`Front`] | the way in: models straight, all else by the router |
 //! | `context` | around every request: its id, its dialect, its log line, its metrics |
 //! | `dialect` | whose shapes a request speaks |
 //! | `error` | what went wrong, and one function per dialect that says so |
@@ -36,6 +37,7 @@ mod door;
 mod error;
 mod extract;
 mod form;
+mod front;
 mod ids;
 mod intake;
 mod limits;
@@ -51,6 +53,7 @@ mod telemetry;
 mod upstream;
 
 pub use app::App;
+pub use front::Front;
 pub use secret::Secret;
 pub use serve::{ServeOptions, serve};
 pub use settings::{AnthropicAccount, Settings, SkillsAt, TelemetrySettings};

@@ -57,7 +57,7 @@ pub async fn serve(
     stop: CancellationToken,
     options: ServeOptions,
 ) -> io::Result<()> {
-    let crew = Crew::start(&Door::new(app.router(), options.head), options.grace)?;
+    let crew = Crew::start(&Door::new(app.front(), options.head), options.grace)?;
     let house = tokio::spawn(keep_house(app.clone(), options.housekeeping, stop.clone()));
     let seats = Arc::new(Semaphore::new(options.connections.max(1)));
     loop {

@@ -3,11 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::BodyExt as _;
-use prowess_server::{App, Settings};
+use prowess_server::{App, Front, Settings};
 use prowess_store::{
     Cursor, PageRequest, Position, SkillFilter, Store, StoreConfig, TenantId, VersionSelector,
 };
@@ -55,7 +54,7 @@ pub(crate) struct Subject {
     store: Store,
     /// Remembers nothing, so that every resolving asks the database.
     forgetful: Store,
-    router: Router,
+    front: Front,
     tenant: TenantId,
     ids: Vec<String>,
 }
@@ -70,7 +69,7 @@ impl Subject {
         };
         let store = Store::open(&config).await?;
         Ok(Subject {
-            router: App::new(store.clone(), Settings::default()).router(),
+            front: App::new(store.clone(), Settings::default()).front(),
             store,
             forgetful: Store::open(&forgetful).await?,
             tenant: TenantId::default_tenant(),
@@ -120,7 +119,7 @@ impl Subject {
             .header("host", "127.0.0.1")
             .header("anthropic-version", "2023-06-01")
             .body(Body::empty())?;
-        let response = self.router.clone().oneshot(request).await?;
+        let response = self.front.clone().oneshot(request).await?;
         ensure!(
             response.status().is_success(),
             "{path}: {}",

@@ -107,7 +107,18 @@ impl Caller {
         self.key.as_ref().map(|key| key.id.as_str())
     }
 
-    async fn of(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
+    /// Whoever sent a request; the log is told as well.
+    pub(crate) async fn of(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
+        let caller = Caller::find(parts, app).await?;
+        let span = tracing::Span::current();
+        span.record("tenant", caller.tenant.as_str());
+        if let Some(key) = caller.key_id() {
+            span.record("key", key);
+        }
+        Ok(caller)
+    }
+
+    async fn find(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
         let presented = presented(&parts.headers)?;
         if let Some(key) = presented.filter(|key| key.starts_with(VIRTUAL)) {
             // The store's answer is at hand as a rule; its way there needs room.
@@ -138,13 +149,7 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let caller = Caller::of(parts, app).await?;
-        let span = tracing::Span::current();
-        span.record("tenant", caller.tenant.as_str());
-        if let Some(key) = caller.key_id() {
-            span.record("key", key);
-        }
-        Ok(caller)
+        Caller::of(parts, app).await
     }
 }
 

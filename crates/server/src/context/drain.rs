@@ -8,59 +8,64 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use bytes::Bytes;
 use http_body_util::BodyExt;
-use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::{Body, Frame, SizeHint};
 
 /// The most that is read of a body nobody wants, and the longest that takes.
 const BYTES: usize = 64 << 20;
 const TIME: Duration = Duration::from_secs(20);
 
 /// A body whose rest is read when it is dropped.
-pub(super) struct Drained(Body);
+pub(crate) struct Drained<B: Drainable>(Option<B>);
 
-impl Drained {
-    pub(super) fn wrap(body: Body) -> Body {
-        match body.is_end_stream() {
-            true => body,
-            false => Body::new(Drained(body)),
-        }
+/// What can be read after everybody has left.
+pub(crate) trait Drainable: Body<Data = Bytes> + Send + Unpin + 'static {}
+
+impl<B: Body<Data = Bytes> + Send + Unpin + 'static> Drainable for B {}
+
+impl<B: Drainable> Drained<B> {
+    pub(crate) fn new(body: B) -> Drained<B> {
+        Drained(Some(body))
     }
 }
 
-impl HttpBody for Drained {
+impl<B: Drainable> Body for Drained<B> {
     type Data = Bytes;
-    type Error = axum::Error;
+    type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.0).poll_frame(cx)
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        match &mut self.0 {
+            Some(body) => Pin::new(body).poll_frame(context),
+            None => Poll::Ready(None),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.0.is_end_stream()
+        self.0.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.0.size_hint()
+        self.0.as_ref().map(Body::size_hint).unwrap_or_default()
     }
 }
 
-impl Drop for Drained {
+impl<B: Drainable> Drop for Drained<B> {
     fn drop(&mut self) {
-        let rest = std::mem::take(&mut self.0);
-        if rest.is_end_stream() {
+        let Some(rest) = self.0.take().filter(|rest| !rest.is_end_stream()) else {
             return;
-        }
+        };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(tokio::time::timeout(TIME, read(rest)));
+            // Its errors are of no interest to anybody.
+            runtime.spawn(async { tokio::time::timeout(TIME, read(rest)).await.is_ok() });
         }
     }
 }
 
-async fn read(mut rest: Body) {
+async fn read<B: Drainable>(mut rest: B) {
     let mut bytes = 0;
     while let Some(Ok(frame)) = rest.frame().await {
         bytes += frame.data_ref().map_or(0, Bytes::len);

@@ -6,60 +6,99 @@ mod drain;
 mod metrics;
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
-use axum::http::HeaderValue;
 use axum::http::header::CONTENT_LENGTH;
+use axum::http::{HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
+pub(crate) use drain::Drained;
 pub(crate) use metrics::Metrics;
 
 use crate::dialect::Dialect;
 use crate::error::{self, ApiError};
 
-/// The id of a request, by which its log lines are found.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct RequestId(Arc<str>);
+/// The id of a request, by which its log lines are found. It guards nothing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RequestId(u128);
 
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+impl RequestId {
+    fn new() -> RequestId {
+        RequestId(fastrand::u128(..) >> 32)
     }
 }
 
-/// Gives a request its context, and its response what every response has.
-pub(crate) async fn around(mut request: Request, next: Next) -> Response {
-    let started = Instant::now();
-    let id = new_id();
-    let dialect = Dialect::of(request.uri().path(), request.headers());
-    let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>();
-    let route = route.map_or_else(|| "unmatched".to_owned(), |path| path.as_str().to_owned());
-    request.extensions_mut().insert(dialect);
-    request
-        .extensions_mut()
-        .insert(RequestId(Arc::from(id.as_str())));
-    let empty = tracing::field::Empty;
-    let span = tracing::info_span!("request", id, %method, route, tenant = empty, key = empty);
-    let request = request.map(drain::Drained::wrap);
-    let response = next.run(request).instrument(span.clone()).await;
-    let mut response = told(response, dialect, &id);
-    let taken = started.elapsed();
-    let status = response.status().as_u16();
-    metrics::request(method.as_str(), &route, status, taken);
-    let _entered = span.enter();
-    let ms = u64::try_from(taken.as_millis()).unwrap_or(u64::MAX);
-    if quiet(&route) {
-        tracing::debug!(status, ms, "done");
-    } else {
-        tracing::info!(status, ms, "done");
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "req_{:024x}", self.0)
     }
-    add_id(&mut response, &id);
-    response
+}
+
+/// A request and its answer, from the first to the last that is done for them.
+pub(crate) struct Exchange {
+    started: Instant,
+    id: RequestId,
+    dialect: Dialect,
+    method: Method,
+    route: String,
+    span: Span,
+}
+
+impl Exchange {
+    /// Begins with the head of a request, and the pattern that its path matches.
+    pub(crate) fn begin<B>(request: &axum::http::Request<B>, route: &str) -> Exchange {
+        let id = RequestId::new();
+        let method = request.method().clone();
+        let empty = tracing::field::Empty;
+        let span = tracing::info_span!("request", %id, %method, route, tenant = empty, key = empty);
+        Exchange {
+            started: Instant::now(),
+            id,
+            dialect: Dialect::of(request.uri().path(), request.headers()),
+            method,
+            route: route.to_owned(),
+            span,
+        }
+    }
+
+    pub(crate) fn id(&self) -> RequestId {
+        self.id
+    }
+
+    /// What is done for the request belongs in here.
+    pub(crate) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    /// Ends with the answer, which is given what every answer has.
+    pub(crate) fn end(self, response: Response) -> Response {
+        let mut response = told(response, self.dialect, self.id);
+        let taken = self.started.elapsed();
+        let status = response.status().as_u16();
+        metrics::request(self.method.as_str(), &self.route, status, taken);
+        let _entered = self.span.enter();
+        let ms = u64::try_from(taken.as_millis()).unwrap_or(u64::MAX);
+        if quiet(&self.route) {
+            tracing::debug!(status, ms, "done");
+        } else {
+            tracing::info!(status, ms, "done");
+        }
+        add_id(&mut response, self.id);
+        response
+    }
+}
+
+/// Around what the router finds.
+pub(crate) async fn around(mut request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
+    let exchange = Exchange::begin(&request, route);
+    request.extensions_mut().insert(exchange.dialect);
+    let response = next.run(request).instrument(exchange.span()).await;
+    exchange.end(response)
 }
 
 /// Health is asked for every few seconds; nobody wants to read that.
@@ -68,13 +107,13 @@ fn quiet(route: &str) -> bool {
 }
 
 /// The error a response carries, in the dialect of its request.
-fn told(mut response: Response, dialect: Dialect, id: &str) -> Response {
+fn told(mut response: Response, dialect: Dialect, id: RequestId) -> Response {
     match response.extensions_mut().remove::<ApiError>() {
         None => response,
         Some(error) => {
             let code = error.code;
             tracing::debug!(code, "refused");
-            let mut told = error::render(&error, dialect, id);
+            let mut told = error::render(&error, dialect, &id.to_string());
             // Such as the methods that would have been allowed.
             for (name, value) in response.headers() {
                 if *name != CONTENT_LENGTH {
@@ -87,16 +126,11 @@ fn told(mut response: Response, dialect: Dialect, id: &str) -> Response {
 }
 
 /// Anthropic's clients read one of these headers, OpenAI's the other.
-fn add_id(response: &mut Response, id: &str) {
-    if let Ok(value) = HeaderValue::from_str(id) {
+fn add_id(response: &mut Response, id: RequestId) {
+    if let Ok(value) = HeaderValue::try_from(id.to_string()) {
         let headers = response.headers_mut();
         // An answer that was fetched from elsewhere has an id already.
         headers.entry("request-id").or_insert(value.clone());
         headers.entry("x-request-id").or_insert(value);
     }
-}
-
-/// Ids only help to find log lines; they guard nothing.
-fn new_id() -> String {
-    format!("req_{:024x}", fastrand::u128(..) >> 32)
 }

@@ -4,7 +4,7 @@
 mod containers;
 pub(crate) mod discovery;
 mod files;
-mod gateway;
+pub(crate) mod gateway;
 mod health;
 mod mcp;
 mod models;
@@ -38,6 +38,7 @@ const MOUNTS: [&str; 6] = [
     "/openai/v1/v1",
 ];
 
+/// All routes but those at which models are asked.
 pub(crate) fn router(app: App) -> Router {
     let mut router = Router::new()
         .route("/healthz", get(health::alive))
@@ -51,7 +52,7 @@ pub(crate) fn router(app: App) -> Router {
     }
     router
         .fallback(nothing_here)
-        .method_not_allowed_fallback(wrong_method)
+        .method_not_allowed_fallback(async |method, OriginalUri(uri)| wrong_method(method, uri))
         .layer(from_fn(context::around))
         .with_state(app)
 }
@@ -73,7 +74,7 @@ async fn nothing_here(method: Method, uri: Uri) -> ApiError {
     )
 }
 
-async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> ApiError {
+pub(crate) fn wrong_method(method: Method, uri: Uri) -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method-not-allowed",

@@ -1,10 +1,9 @@
 //! A client for the tests: requests in a dialect, answers as snapshots.
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use bytes::Bytes;
-use prowess_server::{App, Settings};
+use prowess_server::{App, Front, Settings};
 use prowess_store::{NewKey, Scope, Store, StoreConfig, TenantId};
 use prowess_testkit::SkillFixture;
 use serde_json::Value;
@@ -42,7 +41,7 @@ impl As {
 /// A server and the folder it keeps things in.
 pub(crate) struct Server {
     pub(crate) app: App,
-    pub(crate) router: Router,
+    pub(crate) front: Front,
     _folder: TempDir,
 }
 
@@ -66,7 +65,7 @@ impl Server {
             .unwrap();
         let app = App::new(store, settings);
         Server {
-            router: app.router(),
+            front: app.front(),
             app,
             _folder: folder,
         }
@@ -98,7 +97,7 @@ impl Server {
             request = request.header(*name, *value);
         }
         Call {
-            router: self.router.clone(),
+            front: self.front.clone(),
             request,
         }
     }
@@ -127,7 +126,7 @@ impl Server {
 
 /// A request to be.
 pub(crate) struct Call {
-    router: Router,
+    front: Front,
     request: axum::http::request::Builder,
 }
 
@@ -157,7 +156,7 @@ impl Call {
 
     pub(crate) async fn body(self, body: Body) -> Answer {
         let response = self
-            .router
+            .front
             .oneshot(self.request.body(body).unwrap())
             .await
             .unwrap();

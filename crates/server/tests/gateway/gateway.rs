@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
@@ -12,7 +11,7 @@ use prowess_provider::config::{
     Retry, ScriptedOptions,
 };
 use prowess_provider::{Env, Providers};
-use prowess_server::{App, Settings};
+use prowess_server::{App, Front, Settings};
 use prowess_store::{KeyLimits, NewKey, Scope, Store, StoreConfig, TenantId};
 use prowess_testkit::upstream::Upstream;
 use prowess_wire::Client;
@@ -41,7 +40,7 @@ text = "You said: {{user}}"
 pub(crate) struct Gateway {
     pub(crate) app: App,
     pub(crate) upstream: Arc<Upstream>,
-    router: Router,
+    front: Front,
     folder: Arc<TempDir>,
 }
 
@@ -76,7 +75,7 @@ impl Gateway {
         };
         let app = App::new(store.unwrap(), settings);
         Gateway {
-            router: app.router(),
+            front: app.front(),
             app,
             upstream,
             folder,
@@ -136,7 +135,7 @@ impl Gateway {
     }
 
     async fn call(&self, request: Request<Body>) -> Answer {
-        let response = self.router.clone().oneshot(request).await.unwrap();
+        let response = self.front.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         Answer {
             status: parts.status,

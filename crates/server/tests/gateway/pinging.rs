@@ -18,7 +18,7 @@ async fn until(gateway: &Gateway, client: Client, model: &str, text: &str) -> St
     let request = Request::post(path(client))
         .header("host", "localhost")
         .body(Body::from(question(client, model, true).to_string()));
-    let response = gateway.app.router().oneshot(request.unwrap()).await;
+    let response = gateway.app.front().oneshot(request.unwrap()).await;
     let mut body = response.unwrap().into_body().into_data_stream();
     let mut seen = String::new();
     while !seen.contains(text) {

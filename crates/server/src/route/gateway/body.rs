@@ -2,26 +2,31 @@
 
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::http::StatusCode;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
+use hyper::body::Body;
+use tower::BoxError;
 
 use crate::error::ApiError;
 
 /// Reads a body of up to `limit` bytes that never stands still for longer than `idle`.
-pub(in crate::route) async fn read(
-    mut body: Body,
+pub(in crate::route) async fn read<B>(
+    mut body: B,
     limit: usize,
     idle: Duration,
-) -> Result<Bytes, ApiError> {
+) -> Result<Bytes, ApiError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     while let Some(frame) = tokio::time::timeout(idle, body.frame())
         .await
         .map_err(|_| stalled(idle))?
     {
-        let Ok(data) = frame.map_err(|error| broken(&error))?.into_data() else {
+        let Ok(data) = frame.map_err(|error| broken(&*error.into()))?.into_data() else {
             continue;
         };
         if first.len() + all.len() + data.len() > limit {
@@ -43,7 +48,7 @@ fn stalled(idle: Duration) -> ApiError {
     ApiError::new(StatusCode::REQUEST_TIMEOUT, "body-stalled", message)
 }
 
-fn broken(error: &axum::Error) -> ApiError {
+fn broken(error: &dyn std::error::Error) -> ApiError {
     ApiError::bad_request("body-broken", format!("the body broke off: {error}"))
 }
 

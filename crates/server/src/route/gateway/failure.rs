@@ -80,7 +80,7 @@ impl Failure {
     }
 
     /// The answer that tells a client of it.
-    pub(super) fn tell(self, client: Client, id: &RequestId) -> Result<Response, ApiError> {
+    pub(super) fn tell(self, client: Client, id: RequestId) -> Result<Response, ApiError> {
         match self {
             Failure::Server(error) => Err(error),
             Failure::Call(failed) => {
@@ -109,7 +109,7 @@ impl Failure {
     }
 }
 
-fn told(client: Client, mut error: NeutralError, id: &RequestId) -> Response {
+fn told(client: Client, mut error: NeutralError, id: RequestId) -> Response {
     error.request_id.get_or_insert_with(|| id.to_string());
     let rendered = prowess_wire::render(client, &error);
     let status = StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::BAD_GATEWAY);

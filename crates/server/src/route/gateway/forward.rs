@@ -1,13 +1,16 @@
 //! The road every request to a model takes.
 
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName};
-use axum::response::Response;
+use axum::http::header::ALLOW;
+use axum::http::{HeaderMap, HeaderName, Method, Request};
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use hyper::body::Body;
 use prowess_provider::{Caller as OnBehalf, Forwarded, Incoming, Route, RouteError, Secret, Task};
+use prowess_wire::WireError;
 use prowess_wire::raw::RawObject;
-use prowess_wire::{Client, WireError};
+use tower::BoxError;
 
+use super::Wanted;
 use super::answer::{self, Reply};
 use super::body;
 use super::failure::Failure;
@@ -19,6 +22,7 @@ use crate::context::RequestId;
 use crate::error::ApiError;
 use crate::limits::Refusal;
 use crate::meter::Meter;
+use crate::route::wrong_method;
 use crate::telemetry::Parent;
 
 /// By this header a client brings a key of its own for the provider.
@@ -26,39 +30,40 @@ const KEY_HEADER: &str = "prowess-provider-key";
 /// How headers begin that are meant for us alone.
 const OURS: &str = "prowess-";
 
-/// What a client speaks and wants.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
-    pub(super) client: Client,
-    pub(super) task: Task,
-}
-
 /// Forwards a request to its model and brings back the answer.
-pub(super) async fn forward(
+pub(crate) async fn forward<B>(
     app: &App,
-    caller: &Caller,
     wanted: Wanted,
-    request: Request,
-) -> Result<Response, ApiError> {
-    caller.may(Need::UseModels)?;
+    request: Request<B>,
+    id: RequestId,
+) -> Result<Response, ApiError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
     let (parts, body) = request.into_parts();
+    if parts.method != Method::POST {
+        let refusal = wrong_method(parts.method, parts.uri).into_response();
+        return Ok(([(ALLOW, "POST")], refusal).into_response());
+    }
+    let caller = Caller::of(&parts, app).await?;
+    caller.may(Need::UseModels)?;
     let settings = app.settings();
     let body = body::read(body, settings.request_bytes, settings.idle).await?;
-    let id: RequestId = parts.extensions.get().cloned().unwrap_or_default();
     let asked = Asked {
         app,
-        caller,
+        caller: &caller,
         wanted,
         // Nobody looks for a parent when nothing is traced.
         parent: app.telemetry().and_then(|_| Parent::of(&parts.headers)),
         on_behalf: on_behalf(parts.headers),
-        id: &id,
+        id,
     };
     // All that can become of a request is a large state, which would otherwise be moved
     // along with every layer around this one.
     match Box::pin(asked.answer(body)).await {
         Ok(response) => Ok(response),
-        Err(failure) => failure.tell(wanted.client, &id),
+        Err(failure) => failure.tell(wanted.client, id),
     }
 }
 
@@ -75,7 +80,7 @@ struct Asked<'a> {
     wanted: Wanted,
     parent: Option<Parent>,
     on_behalf: OnBehalf,
-    id: &'a RequestId,
+    id: RequestId,
 }
 
 impl Asked<'_> {
@@ -98,7 +103,7 @@ impl Asked<'_> {
             Ok((called, kept)) => {
                 let reply = Reply {
                     client,
-                    id: self.id.clone(),
+                    id: self.id,
                     asked_bytes: body.len(),
                     ping: self.app.settings().ping,
                     meter,

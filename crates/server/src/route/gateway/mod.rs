@@ -1,20 +1,17 @@
 //! The model gateway: three dialects in, every provider out.
 //!
-//! One file per verb; each only says what its client speaks and wants. All of them
-//! take the same road: [`forward`] reads the request as far as it must to find its
+//! [`wanted`] says what is asked for at which path. All requests to models then take
+//! the same road: [`forward`] reads one as far as it must to find its
 //! model; [`run`] takes what needs a run of the engine's, and for everything else
-//! `prowess-provider` calls the model. [`answer`] gives back what came: as it came
-//! ([`passing`], [`scanned`]) or in the client's dialect ([`written`]). [`stored`] keeps
-//! what Responses clients go on from. What the dialects mean is for
-//! `prowess-wire`; nothing here looks into a message.
+//! `prowess-provider` calls the model. [`answer`](mod@answer) gives back what came: as it
+//! came ([`passing`], [`scanned`]) or in the client's dialect ([`written`]). [`stored`]
+//! keeps what Responses clients go on from, and [`responses`] shows it. What the dialects
+//! mean is for `prowess-wire`; nothing here looks into a message.
 
 mod answer;
 mod body;
-mod chat;
-mod count_tokens;
 mod failure;
 mod forward;
-mod messages;
 mod passing;
 mod responses;
 mod run;
@@ -23,19 +20,54 @@ mod stored;
 mod written;
 
 use axum::Router;
-use axum::routing::post;
+use prowess_provider::Task;
+use prowess_wire::Client;
 
 pub(super) use body::read as read_body;
+pub(crate) use forward::forward;
 
+use super::MOUNTS;
 use crate::app::App;
 
-/// The routes below a mount. They bear their whole paths: below a nested router every
-/// request would get a new address, which costs more than finding its route.
+/// What a client speaks and wants.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    client: Client,
+    task: Task,
+}
+
+impl Wanted {
+    const fn new(client: Client, task: Task) -> Wanted {
+        Wanted { client, task }
+    }
+}
+
+/// Where models are asked, below each mount.
+const ASKED: [(&str, Wanted); 5] = [
+    ("/messages", Wanted::new(Client::Messages, Task::Generate)),
+    (
+        "/messages/count_tokens",
+        Wanted::new(Client::Messages, Task::CountTokens),
+    ),
+    (
+        "/chat/completions",
+        Wanted::new(Client::Chat, Task::Generate),
+    ),
+    ("/responses", Wanted::new(Client::Responses, Task::Generate)),
+    (
+        "/responses/input_tokens",
+        Wanted::new(Client::Responses, Task::CountTokens),
+    ),
+];
+
+/// What is asked of a model at a path, if anything is.
+pub(crate) fn wanted(path: &str) -> Option<Wanted> {
+    let below = MOUNTS.iter().filter_map(|mount| path.strip_prefix(mount));
+    let mut found = below.filter_map(|below| ASKED.iter().find(|(place, _)| *place == below));
+    found.next().map(|(_, wanted)| *wanted)
+}
+
+/// The routes below a mount of what is kept of answers.
 pub(super) fn routes(mount: &str) -> Router<App> {
-    let at = |path: &str| format!("{mount}{path}");
-    Router::new()
-        .route(&at("/messages"), post(messages::create))
-        .route(&at("/messages/count_tokens"), post(count_tokens::count))
-        .route(&at("/chat/completions"), post(chat::create))
-        .merge(responses::routes(at))
+    responses::routes(|path| format!("{mount}{path}"))
 }

@@ -1,16 +1,14 @@
-//! `/v1/responses`: asking, and what was kept of it.
+//! Below `/v1/responses`: what was kept of answers.
 //!
 //! Only answers that are kept here are found here. Those of an upstream that keeps its
 //! own are found at the upstream.
 
-mod count;
-mod create;
 mod delete;
 mod get;
 mod input_items;
 
 use axum::Router;
-use axum::routing::{self, post};
+use axum::routing;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -19,8 +17,6 @@ use crate::extract::Query;
 /// The routes, at the places that `at` gives for their paths.
 pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
     Router::new()
-        .route(&at("/responses"), post(create::create))
-        .route(&at("/responses/input_tokens"), post(count::count))
         .route(
             &at("/responses/{id}"),
             routing::get(get::get).delete(delete::delete),

@@ -1,0 +1,72 @@
+//! The way in: a request to a model goes straight to the gateway, all others go by the
+//! router.
+//!
+//! A router looks for one of many patterns, and carries what it found along in boxes
+//! and maps. Requests to models have a few fixed paths, and theirs is the road whose
+//! cost counts.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use tower::{BoxError, Service, ServiceExt};
+use tracing::Instrument;
+
+use crate::app::App;
+use crate::context::{Drained, Exchange};
+use crate::route::gateway;
+
+/// All routes. Cheap to clone.
+#[derive(Clone)]
+pub struct Front {
+    app: App,
+    router: Router,
+}
+
+impl Front {
+    pub(crate) fn new(app: App, router: Router) -> Front {
+        Front { app, router }
+    }
+
+    /// Answers a request.
+    pub(crate) async fn answer<B>(self, request: Request<B>) -> Response
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let request = request.map(Drained::new);
+        let path = request.uri().path();
+        let Some(wanted) = gateway::wanted(path) else {
+            let Ok(response) = Box::pin(self.router.oneshot(request.map(Body::new))).await;
+            return response;
+        };
+        let exchange = Exchange::begin(&request, path);
+        let answer = gateway::forward(&self.app, wanted, request, exchange.id());
+        let answer = answer.instrument(exchange.span()).await;
+        exchange.end(answer.unwrap_or_else(IntoResponse::into_response))
+    }
+}
+
+impl<B> Service<Request<B>> for Front
+where
+    B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let front = self.clone();
+        Box::pin(async { Ok(front.answer(request).await) })
+    }
+}
