@@ -1,5 +1,9 @@
 //! Ids of our making, which tell us later that they are ours.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 /// How the ids of our tool calls begin, where a client sees them as a server's.
 const SERVER_CALL: &str = "srvtoolu_pw";
 /// How the ids begin that Chat clients see of their own tools' calls: there they lead
@@ -27,9 +31,9 @@ pub(crate) fn is_chat_call(id: &str) -> bool {
 
 /// Whether a request's bytes may speak of an earlier run of ours.
 pub(crate) fn mentions_ours(body: &[u8]) -> bool {
-    [SERVER_CALL, CHAT_CALL]
-        .iter()
-        .any(|mark| memchr::memmem::find(body, mark.as_bytes()).is_some())
+    static MARKS: LazyLock<[Finder<'_>; 2]> =
+        LazyLock::new(|| [SERVER_CALL, CHAT_CALL].map(Finder::new));
+    MARKS.iter().any(|mark| mark.find(body).is_some())
 }
 
 /// A session's id as the sandbox knows it, however the client wrote it.

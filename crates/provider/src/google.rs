@@ -143,7 +143,7 @@ impl Credentials {
         );
         Ok(HttpRequest {
             method: Method::POST,
-            url,
+            to: url.into(),
             headers,
             body: form.query().unwrap_or_default().to_owned().into(),
         })

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -19,12 +19,12 @@ const MAX_KEY_BYTES: u64 = 64 * 1024;
 
 /// A text that is never printed and is wiped from memory when dropped.
 #[derive(Clone)]
-pub struct Secret(SecretString);
+pub struct Secret(Arc<SecretString>);
 
 impl Secret {
     /// Takes a text into custody.
     pub fn new(text: impl Into<String>) -> Self {
-        Secret(SecretString::from(text.into()))
+        Secret(Arc::new(SecretString::from(text.into())))
     }
 
     /// The text itself.

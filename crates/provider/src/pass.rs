@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prowess_wire::is_error;
-use prowess_wire::raw::RawObject;
+use prowess_wire::raw;
 
 use crate::call::Caller;
 use crate::config::Price;
@@ -34,7 +34,7 @@ pub struct Passed {
     /// The headers, without those about the connection.
     pub headers: HeaderMap,
     /// The `usage` of an answer that is no stream and was read to its end, as JSON.
-    pub usage: Option<String>,
+    pub usage: Option<Box<str>>,
     /// The body.
     pub body: ByteStream,
 }
@@ -82,7 +82,7 @@ impl Target {
             http,
             incoming,
             body: self.body_of(incoming),
-            headers: headers_of(caller, http.uses_key_of(caller)),
+            caller,
             key: http.key_for(caller, &self.provider.name).await?,
         };
         call.answer(permit).await
@@ -100,13 +100,7 @@ impl Target {
 
 /// The client's headers, as far as they are for the upstream.
 fn headers_of(caller: &Caller, own_key: bool) -> HeaderMap {
-    let mut headers = headers::to_upstream(&caller.headers);
-    if !own_key {
-        // They choose an account of the key's owner, which is not the caller.
-        headers.remove("openai-organization");
-        headers.remove("openai-project");
-        headers.remove("anthropic-workspace-id");
-    }
+    let mut headers = headers::to_upstream(&caller.headers, own_key);
     headers
         .entry(header::CONTENT_TYPE)
         .or_insert(HeaderValue::from_static("application/json"));
@@ -119,7 +113,7 @@ struct PassCall<'a> {
     http: &'a HttpEngine,
     incoming: Incoming<'a>,
     body: Bytes,
-    headers: HeaderMap,
+    caller: &'a Caller,
     key: Option<Secret>,
 }
 
@@ -151,7 +145,7 @@ impl PassCall<'_> {
             model: &self.target.model,
             stream: self.incoming.stream,
             body: self.body.clone(),
-            headers: self.headers.clone(),
+            headers: headers_of(self.caller, self.http.uses_key_of(self.caller)),
         };
         let dialect = job.dialect;
         let key = self.key.as_ref();
@@ -160,10 +154,8 @@ impl PassCall<'_> {
             return self.begin(answer).await;
         }
         let (status, headers) = (answer.status, answer.headers.clone());
-        let (error, body) = self
-            .target
-            .error_of(self.http, dialect, answer, key)
-            .await?;
+        let told = self.target.error_of(self.http, dialect, answer, key);
+        let (error, body) = Box::pin(told).await?;
         // An error that the client would not understand is told in other words.
         if is_error(self.incoming.client, &body) {
             let mut headers = headers::to_client(headers);
@@ -199,9 +191,9 @@ impl PassCall<'_> {
     }
 
     /// The token counts of an answer, which must be JSON.
-    fn usage_of(&self, answer: &[u8]) -> Result<Option<String>, CallError> {
-        match RawObject::parse(answer) {
-            Ok(answer) => Ok(answer.get("usage").map(str::to_owned)),
+    fn usage_of(&self, answer: &[u8]) -> Result<Option<Box<str>>, CallError> {
+        match raw::field(answer, "usage") {
+            Ok(usage) => Ok(usage.map(Box::from)),
             Err(error) => Err(CallError::BadAnswer {
                 provider: self.target.provider.name.clone(),
                 reason: error.to_string(),

@@ -130,7 +130,7 @@ impl HttpEngine {
         match (&self.key, &self.google) {
             (Some(key), _) => key.get().map(Some).map_err(missing),
             (None, Some(google)) => {
-                let token = google.token(&self.client).await;
+                let token = Box::pin(google.token(&self.client)).await;
                 token.map(Some).map_err(missing)
             }
             (None, None) if self.upstream.needs_key() => Err(missing(KeyError::NotConfigured)),

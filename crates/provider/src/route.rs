@@ -154,7 +154,8 @@ impl Route {
                 let passed = target.pass(incoming, caller).await;
                 passed.map(Box::new).map(Forwarded::Passed)
             } else {
-                let called = target.translate(incoming, caller).await;
+                // Bytes that are only passed on need no room for a translation.
+                let called = Box::pin(target.translate(incoming, caller)).await;
                 called.map_err(Refused::from)
             };
             match outcome {

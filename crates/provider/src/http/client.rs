@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use url::Url;
 
+use super::address::{Address, To};
 use super::dial::Dialer;
 use super::link::{AnswerBody, Failed, Link};
 use super::pool::Pool;
@@ -34,7 +35,7 @@ pub(crate) struct HttpClient {
 #[derive(Debug)]
 pub(crate) struct HttpRequest {
     pub(crate) method: Method,
-    pub(crate) url: Url,
+    pub(crate) to: To,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
@@ -64,17 +65,24 @@ impl HttpClient {
 
     /// Sends a request and waits for the head of the answer.
     pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpAnswer, CallError> {
-        let uri = Uri::try_from(request.url.as_str())
-            .map_err(|error| self.unreachable(format!("its address cannot be used: {error}")))?;
-        let sent = self.exchange(uri, request);
+        let sent = self.exchange(request);
         tokio::time::timeout(self.timeouts.answer, sent)
             .await
             .map_err(|_| self.timeout("answer", self.timeouts.answer))?
     }
 
-    async fn exchange(&self, uri: Uri, request: HttpRequest) -> Result<HttpAnswer, CallError> {
-        let mut request = prepared(&uri, request);
-        while let Some(mut link) = self.pool.take(&uri) {
+    async fn exchange(&self, request: HttpRequest) -> Result<HttpAnswer, CallError> {
+        let HttpRequest {
+            method,
+            to,
+            headers,
+            body,
+        } = request;
+        let to = Address::try_from(to)
+            .map_err(|error| self.unreachable(format!("its address cannot be used: {error}")))?;
+        let uri = &to.uri;
+        let mut request = prepared(&to, method, headers, body);
+        while let Some(mut link) = self.pool.take(uri) {
             match link.ask(request).await {
                 Ok(answer) => return Ok(self.answer(link, answer)),
                 // It was closed before anything was sent; the next may not be.
@@ -82,7 +90,7 @@ impl HttpClient {
                 Err(Failed::Broken(error)) => return Err(self.unreachable(reason_of(&error))),
             }
         }
-        let mut link = self.dial(&uri).await?;
+        let mut link = Box::pin(self.dial(uri)).await?;
         match link.ask(request).await {
             Ok(answer) => Ok(self.answer(link, answer)),
             Err(Failed::Unsent(_)) => Err(self.unreachable("it closes new connections".to_owned())),
@@ -129,19 +137,17 @@ impl HttpClient {
 }
 
 /// The request with what HTTP asks of every request.
-fn prepared(uri: &Uri, request: HttpRequest) -> http::Request<Bytes> {
-    let mut prepared = http::Request::new(request.body);
-    *prepared.method_mut() = request.method;
-    *prepared.uri_mut() = uri.clone();
-    *prepared.headers_mut() = request.headers;
+fn prepared(to: &Address, method: Method, headers: HeaderMap, body: Bytes) -> http::Request<Bytes> {
+    let mut prepared = http::Request::new(body);
+    *prepared.method_mut() = method;
+    *prepared.uri_mut() = to.uri.clone();
+    *prepared.headers_mut() = headers;
     let headers = prepared.headers_mut();
     headers
         .entry(header::ACCEPT)
         .or_insert(HeaderValue::from_static("*/*"));
-    if let Some(host) = uri.authority()
-        && let Ok(host) = HeaderValue::from_str(host.as_str())
-    {
-        headers.insert(header::HOST, host);
+    if let Some(host) = &to.host {
+        headers.insert(header::HOST, host.clone());
     }
     prepared
 }

@@ -52,11 +52,23 @@ fn is_of_their_host(name: &HeaderName) -> bool {
     )
 }
 
-/// The client's headers that go to the upstream with its request.
-pub(crate) fn to_upstream(client: &HeaderMap) -> HeaderMap {
+/// Headers that choose an account of the key's owner.
+fn is_of_account(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "openai-organization" | "openai-project" | "anthropic-workspace-id"
+    )
+}
+
+/// The client's headers that go to the upstream with its request. Those that choose an
+/// account are for the client to set only where it also brings the key.
+pub(crate) fn to_upstream(client: &HeaderMap, own_key: bool) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(client.len() + 4);
+    let ends_here = |name: &HeaderName| {
+        is_hop_by_hop(name) || is_for_us(name) || (!own_key && is_of_account(name))
+    };
     for (name, value) in client {
-        if !is_hop_by_hop(name) && !is_for_us(name) {
+        if !ends_here(name) {
             headers.append(name.clone(), value.clone());
         }
     }
@@ -143,17 +155,21 @@ mod tests {
 
     #[test]
     fn a_clients_credentials_and_connection_end_here_and_all_else_travels_on() {
-        let sent = to_upstream(&headers(&[
-            ("authorization", "Bearer virtual"),
-            ("x-api-key", "virtual"),
-            ("cookie", "a=b"),
-            ("host", "localhost"),
-            ("connection", "keep-alive"),
-            ("accept-encoding", "gzip"),
-            ("anthropic-beta", "a,b"),
-            ("x-title", "my app"),
-            ("user-agent", "Anthropic/Python 2.8.0"),
-        ]));
+        let sent = to_upstream(
+            &headers(&[
+                ("authorization", "Bearer virtual"),
+                ("x-api-key", "virtual"),
+                ("cookie", "a=b"),
+                ("host", "localhost"),
+                ("connection", "keep-alive"),
+                ("accept-encoding", "gzip"),
+                ("anthropic-beta", "a,b"),
+                ("x-title", "my app"),
+                ("user-agent", "Anthropic/Python 2.8.0"),
+                ("openai-project", "theirs"),
+            ]),
+            false,
+        );
         insta::assert_debug_snapshot!(sent, @r#"
         {
             "anthropic-beta": "a,b",

@@ -1,6 +1,7 @@
 //! HTTP as this crate uses it: one client per provider, bodies with an idle timeout,
 //! and the rules about headers. Knows nothing of models or dialects.
 
+mod address;
 mod body;
 mod client;
 mod dial;
@@ -9,6 +10,7 @@ mod link;
 mod pool;
 mod retry_after;
 
+pub(crate) use address::{Address, To};
 pub use body::ByteStream;
 pub(crate) use body::{BodyError, Idle, mid_stream, read_ahead, read_all};
 pub(crate) use client::{HttpAnswer, HttpClient, HttpRequest};

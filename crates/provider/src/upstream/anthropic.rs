@@ -1,13 +1,14 @@
 //! Anthropic's own API.
 
-use http::{HeaderMap, HeaderValue};
+use http::uri::InvalidUri;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
 use super::{Job, Task, below, get, post};
-use crate::http::{HttpRequest, headers};
+use crate::http::{Address, HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
-const VERSION: &str = "anthropic-version";
+const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
 /// From this version on the SDKs send keys as bearer tokens, and the API refuses
 /// sampling parameters.
 const LATER: &str = "2026-10-21";
@@ -18,9 +19,22 @@ const OAUTH_PREFIX: &str = "sk-ant-oat";
 pub(crate) struct Anthropic {
     pub(crate) base: Url,
     pub(crate) version: HeaderValue,
+    /// Where it is asked.
+    messages: Address,
+    count: Address,
 }
 
 impl Anthropic {
+    pub(crate) fn new(base: Url, version: HeaderValue) -> Result<Anthropic, InvalidUri> {
+        let address = |path: &[&str]| Address::try_from(&below(&base, path.iter().copied()));
+        Ok(Anthropic {
+            messages: address(&["v1", "messages"])?,
+            count: address(&["v1", "messages", "count_tokens"])?,
+            base,
+            version,
+        })
+    }
+
     pub(crate) fn refuses_sampling(&self) -> bool {
         self.version.as_bytes() >= LATER.as_bytes()
     }
@@ -30,12 +44,11 @@ impl Anthropic {
         job: Job<'_>,
         key: Option<&Secret>,
     ) -> Result<HttpRequest, KeyError> {
-        let path: &[&str] = match job.task {
-            Task::Generate => &["v1", "messages"],
-            Task::CountTokens => &["v1", "messages", "count_tokens"],
+        let to = match job.task {
+            Task::Generate => &self.messages,
+            Task::CountTokens => &self.count,
         };
-        let url = below(&self.base, path.iter().copied());
-        Ok(post(url, self.headers(job.headers, key)?, job.body))
+        Ok(post(to, self.headers(job.headers, key)?, job.body))
     }
 
     pub(crate) fn list_request(

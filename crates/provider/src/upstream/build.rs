@@ -55,16 +55,14 @@ impl Checked<'_> {
                 entry: self.entry("version"),
                 why: "it cannot be sent in a header".to_owned(),
             })?;
-        Ok(Anthropic { base, version })
+        Anthropic::new(base, version).map_err(|error| self.bad_url(error.to_string()))
     }
 
     fn openai(&self, options: &OpenAiOptions) -> Result<OpenAi, ConfigError> {
         let base = self.base_or("https://api.openai.com/v1")?;
         let is_openai = base.host_str() == Some(OPENAI_HOST);
-        Ok(OpenAi {
-            responses: options.responses.unwrap_or(is_openai),
-            base,
-        })
+        let responses = options.responses.unwrap_or(is_openai);
+        OpenAi::new(base, responses).map_err(|error| self.bad_url(error.to_string()))
     }
 
     fn azure(&self, options: &AzureOptions) -> Result<Azure, ConfigError> {
@@ -147,10 +145,7 @@ impl Checked<'_> {
     }
 
     fn url(&self, text: &str) -> Result<Url, ConfigError> {
-        let bad = |why: String| ConfigError::BadUrl {
-            entry: self.entry("base_url"),
-            why,
-        };
+        let bad = |why| self.bad_url(why);
         let url = Url::parse(text.trim())
             .map_err(|error| bad(format!("{text:?} is not a URL: {error}")))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -165,6 +160,13 @@ impl Checked<'_> {
             return Err(bad(format!("{text:?} may have no query and no fragment")));
         }
         Ok(url)
+    }
+
+    fn bad_url(&self, why: String) -> ConfigError {
+        ConfigError::BadUrl {
+            entry: self.entry("base_url"),
+            why,
+        }
     }
 
     fn missing(&self, what: &'static str, remedy: &str) -> ConfigError {

@@ -21,7 +21,7 @@ pub(crate) use self::bedrock::Bedrock;
 pub(crate) use self::gemini::Gemini;
 pub(crate) use self::openai::OpenAi;
 pub(crate) use self::vertex::Vertex;
-use crate::http::HttpRequest;
+use crate::http::{HttpRequest, To};
 use crate::key::{KeyError, Secret};
 
 /// What is asked of a model's server.
@@ -198,19 +198,19 @@ fn below<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
     url
 }
 
-fn post(url: Url, headers: HeaderMap, body: Bytes) -> HttpRequest {
+fn post(to: impl Into<To>, headers: HeaderMap, body: Bytes) -> HttpRequest {
     HttpRequest {
         method: Method::POST,
-        url,
+        to: to.into(),
         headers,
         body,
     }
 }
 
-fn get(url: Url, headers: HeaderMap) -> HttpRequest {
+fn get(to: impl Into<To>, headers: HeaderMap) -> HttpRequest {
     HttpRequest {
         method: Method::GET,
-        url,
+        to: to.into(),
         headers,
         body: Bytes::new(),
     }

@@ -1,11 +1,12 @@
 //! OpenAI's API and the many servers compatible with it.
 
 use http::HeaderMap;
+use http::uri::InvalidUri;
 use prowess_wire::{Client, Dialect};
 use url::Url;
 
 use super::{Job, Task, below, get, post};
-use crate::http::{HttpRequest, headers};
+use crate::http::{Address, HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
 pub(crate) const OPENAI_HOST: &str = "api.openai.com";
@@ -15,9 +16,27 @@ pub(crate) struct OpenAi {
     pub(crate) base: Url,
     /// Whether it has `/responses`.
     pub(crate) responses: bool,
+    /// Where each dialect is spoken.
+    chat: Address,
+    asked: Address,
+    counted: Address,
 }
 
 impl OpenAi {
+    pub(crate) fn new(base: Url, responses: bool) -> Result<OpenAi, InvalidUri> {
+        let address = |dialect, task| {
+            let path = path(dialect, task).iter().copied();
+            Address::try_from(&below(&base, path))
+        };
+        Ok(OpenAi {
+            chat: address(Dialect::Chat, Task::Generate)?,
+            asked: address(Dialect::Responses, Task::Generate)?,
+            counted: address(Dialect::Responses, Task::CountTokens)?,
+            base,
+            responses,
+        })
+    }
+
     /// Whether this is OpenAI itself.
     pub(crate) fn is_openai(&self) -> bool {
         self.base.host_str() == Some(OPENAI_HOST)
@@ -32,8 +51,12 @@ impl OpenAi {
         job: Job<'_>,
         key: Option<&Secret>,
     ) -> Result<HttpRequest, KeyError> {
-        let url = below(&self.base, path(job.dialect, job.task).iter().copied());
-        Ok(post(url, with_key(job.headers, key)?, job.body))
+        let to = match (job.dialect, job.task) {
+            (Dialect::Responses, Task::Generate) => &self.asked,
+            (Dialect::Responses, Task::CountTokens) => &self.counted,
+            _ => &self.chat,
+        };
+        Ok(post(to, with_key(job.headers, key)?, job.body))
     }
 
     pub(crate) fn list_request(

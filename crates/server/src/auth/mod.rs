@@ -10,8 +10,9 @@ mod visits;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use prowess_store::{KeyRecord, Scope, TenantId};
 
 pub(crate) use open_door::is_loopback;
@@ -21,7 +22,9 @@ use crate::app::App;
 use crate::error::ApiError;
 
 /// By this header the master key names the tenant it acts for.
-const TENANT_HEADER: &str = "prowess-tenant";
+const TENANT_HEADER: HeaderName = HeaderName::from_static("prowess-tenant");
+/// Anthropic's clients send their key in this one.
+const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 /// How every virtual key begins.
 const VIRTUAL: &str = "sk-pw-";
 
@@ -155,14 +158,14 @@ impl FromRequestParts<App> for Caller {
 
 /// The key a client sent.
 fn presented(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
-    let text = |name: &str| match headers.get(name) {
+    let text = |name: &HeaderName| match headers.get(name) {
         None => Ok(None),
         Some(value) => value.to_str().map(Some).map_err(|_| unknown_key()),
     };
-    if let Some(key) = text("x-api-key")?.filter(|key| !key.is_empty()) {
+    if let Some(key) = text(&KEY_HEADER)?.filter(|key| !key.is_empty()) {
         return Ok(Some(key));
     }
-    let bearer = text("authorization")?.and_then(|value| {
+    let bearer = text(&AUTHORIZATION)?.and_then(|value| {
         let (scheme, key) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
     });

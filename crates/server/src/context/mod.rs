@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::header::CONTENT_LENGTH;
-use axum::http::{HeaderValue, Method};
+use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
 use tracing::{Instrument, Span};
@@ -125,12 +125,16 @@ fn told(mut response: Response, dialect: Dialect, id: RequestId) -> Response {
     }
 }
 
-/// Anthropic's clients read one of these headers, OpenAI's the other.
+/// Anthropic's clients read this header.
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
+/// OpenAI's read this one.
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
 fn add_id(response: &mut Response, id: RequestId) {
     if let Ok(value) = HeaderValue::try_from(id.to_string()) {
         let headers = response.headers_mut();
         // An answer that was fetched from elsewhere has an id already.
-        headers.entry("request-id").or_insert(value.clone());
-        headers.entry("x-request-id").or_insert(value);
+        headers.entry(REQUEST_ID).or_insert(value.clone());
+        headers.entry(X_REQUEST_ID).or_insert(value);
     }
 }

@@ -67,7 +67,9 @@ impl Reply {
     pub(super) async fn give(self, forwarded: Forwarded) -> Result<Response, Failure> {
         match forwarded {
             Forwarded::Passed(passed) => self.pass(*passed).await,
-            Forwarded::Called { request, reply } => Ok(self.write(&request, *reply).await),
+            Forwarded::Called { request, reply } => {
+                Ok(Box::pin(self.write(&request, *reply)).await)
+            }
             Forwarded::Counted(counted) => Ok(count(self.client, &counted)),
         }
     }

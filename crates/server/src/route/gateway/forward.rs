@@ -26,7 +26,7 @@ use crate::route::wrong_method;
 use crate::telemetry::Parent;
 
 /// By this header a client brings a key of its own for the provider.
-const KEY_HEADER: &str = "prowess-provider-key";
+const KEY_HEADER: HeaderName = HeaderName::from_static("prowess-provider-key");
 /// How headers begin that are meant for us alone.
 const OURS: &str = "prowess-";
 
