@@ -1,5 +1,6 @@
 //! Leaves an upstream alone that only fails, and looks again after a pause.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::time::Instant;
@@ -12,6 +13,9 @@ use crate::error::CallError;
 pub(crate) struct Breaker {
     provider: String,
     config: config::Breaker,
+    /// Whether there is anything in the state. Calls to a healthy upstream only look
+    /// here: to write something for each would have all threads wait for one another.
+    troubled: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -36,12 +40,19 @@ impl Breaker {
         Breaker {
             provider: provider.to_owned(),
             config: config.clone(),
+            troubled: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
 
     /// Asks leave to make a call.
     pub(crate) fn ask(&self) -> Result<Leave<'_>, CallError> {
+        if !self.troubled.load(Ordering::Acquire) {
+            return Ok(Leave {
+                breaker: self,
+                probe: false,
+            });
+        }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let probe = match state.open_until {
             None => false,
@@ -62,7 +73,11 @@ impl Breaker {
     }
 
     fn told(&self, failed: bool) {
+        if !failed && !self.troubled.load(Ordering::Acquire) {
+            return;
+        }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.troubled.store(failed, Ordering::Release);
         if !failed {
             *state = State::default();
             return;

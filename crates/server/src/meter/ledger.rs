@@ -166,6 +166,8 @@ struct Batch {
     rows: Vec<UsageRow>,
     /// Where the row of a kind is, by the kind's hash.
     places: HashMap<u64, usize>,
+    /// Where the last row went. The next is most often of the same kind.
+    last: usize,
     hasher: RandomState,
     asked: Vec<oneshot::Sender<()>>,
 }
@@ -173,17 +175,22 @@ struct Batch {
 impl Batch {
     /// Adds a row; false if there is no room.
     fn add(&mut self, row: UsageRow) -> bool {
+        let same = |sum: &&mut UsageRow| kind(sum) == kind(&row);
+        if let Some(sum) = self.rows.get_mut(self.last).filter(same) {
+            add(sum, &row);
+            return true;
+        }
         let hash = self.hasher.hash_one(kind(&row));
-        let place = self.places.get(&hash).copied();
-        let same = place.and_then(|place| self.rows.get_mut(place));
-        if let Some(sum) = same.filter(|same| kind(same) == kind(&row)) {
+        self.last = self.places.get(&hash).copied().unwrap_or(self.rows.len());
+        if let Some(sum) = self.rows.get_mut(self.last).filter(same) {
             add(sum, &row);
             return true;
         }
         if self.rows.len() >= MOST {
             return false;
         }
-        self.places.insert(hash, self.rows.len());
+        self.last = self.rows.len();
+        self.places.insert(hash, self.last);
         self.rows.push(row);
         true
     }

@@ -65,7 +65,7 @@ impl Meter {
             tenant: caller.tenant.clone(),
             key: caller.key().cloned(),
             client,
-            model: model.chars().take(MODEL_CHARS).collect(),
+            model: shortened(model),
             streamed,
             parent: None,
             arrived: Instant::now(),
@@ -200,6 +200,14 @@ impl Seen {
             key: self.key.as_ref().map(|key| key.id.clone()),
         }
     }
+}
+
+fn shortened(model: &str) -> String {
+    // As a rule it is short, and not looked through.
+    if model.len() <= MODEL_CHARS {
+        return model.to_owned();
+    }
+    model.chars().take(MODEL_CHARS).collect()
 }
 
 /// What a client speaks, in a word.
