@@ -93,7 +93,7 @@ fn who_leaves_before_its_skills_are_known_has_begun_nothing() {
         let skills = Skills::store(&place).await;
         // First which versions are meant is asked for, then their files are.
         for lock in [
-            "LOCK TABLE versions IN ACCESS EXCLUSIVE MODE",
+            "LOCK TABLE skills IN ACCESS EXCLUSIVE MODE",
             "LOCK TABLE version_blobs IN ACCESS EXCLUSIVE MODE",
         ] {
             all_leave(&place, &skills, &database, lock).await;
