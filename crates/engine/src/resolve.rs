@@ -1,12 +1,13 @@
 //! From names to skills: which are ours, which version, which are the upstream's own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prowess_provider::{Route, Target, Task};
 use prowess_skill::{Bundle, Limits, Options, Severity, Skill};
-use prowess_store::{Error as StoreError, Kind, Store, TenantId, VersionSelector};
+use prowess_store::{Error as StoreError, Kind, ResolvedSkill, Store, TenantId, VersionSelector};
 use prowess_toolbox::Member;
 use prowess_wire::Client;
 use serde::{Deserialize, Serialize};
@@ -78,6 +79,9 @@ impl Own {
     }
 }
 
+/// The newest versions of skills, looked up together.
+type Latest = HashMap<String, Arc<ResolvedSkill>>;
+
 /// Where skills are looked for.
 pub(crate) struct Resolver<'a> {
     pub(crate) store: &'a Store,
@@ -104,6 +108,7 @@ impl Resolver<'_> {
                 resolved.ours.push(found);
             }
         }
+        let latest = self.latest(named).await?;
         for skill in named {
             match skill {
                 Named::Inline { name, data } => {
@@ -114,7 +119,7 @@ impl Resolver<'_> {
                     kind,
                     id,
                     version,
-                } => match self.find(kind, id, version.as_deref()).await? {
+                } => match self.find(kind, id, version.as_deref(), &latest).await? {
                     Some(chosen) => resolved.ours.push(chosen),
                     None => match self.own {
                         Own::Passed => resolved.native.push(written.clone()),
@@ -136,14 +141,32 @@ impl Resolver<'_> {
         }
     }
 
+    /// Those whose newest version is meant, as many as there are.
+    async fn latest(&self, named: &[Named]) -> Result<Latest, RunError> {
+        let ids = named.iter().filter_map(|skill| {
+            let Named::Id { id, version, .. } = skill else {
+                return None;
+            };
+            let bare = ids::skill(id);
+            let selector = self.selector(bare, version.as_deref());
+            matches!(selector, Ok(VersionSelector::Latest)).then_some(bare)
+        });
+        let ids: Vec<&str> = ids.collect();
+        Ok(self.store.resolve_latest(self.tenant, &ids).await?)
+    }
+
     async fn find(
         &self,
         kind: &str,
         id: &str,
         version: Option<&str>,
+        latest: &Latest,
     ) -> Result<Option<Chosen>, RunError> {
         let bare = ids::skill(id);
         let selector = self.selector(bare, version)?;
+        if let (VersionSelector::Latest, Some(found)) = (&selector, latest.get(bare)) {
+            return self.chosen(found, bare, kind, id).await.map(Some);
+        }
         if let Some(found) = self.stored(bare, &selector, kind, id).await? {
             return Ok(Some(found));
         }
@@ -195,10 +218,21 @@ impl Resolver<'_> {
             }
             Err(error) => return Err(error.into()),
         };
+        self.chosen(&resolved, id, kind, named).await.map(Some)
+    }
+
+    /// A stored version with its files.
+    async fn chosen(
+        &self,
+        resolved: &ResolvedSkill,
+        id: &str,
+        kind: &str,
+        named: &str,
+    ) -> Result<Chosen, RunError> {
         let version = &resolved.detail.version;
-        Ok(Some(Chosen {
+        Ok(Chosen {
             member: Member {
-                skill: self.store.load(&resolved).await?,
+                skill: self.store.load(resolved).await?,
                 id: Some(id.to_owned()),
                 title: resolved.title.clone(),
             },
@@ -210,7 +244,7 @@ impl Resolver<'_> {
                 number: version.number,
                 ordinal: version.ordinal,
             }),
-        }))
+        })
     }
 
     fn unknown(&self, id: &str) -> RunError {
@@ -271,4 +305,102 @@ fn unpack(name: &str, data: &str) -> Result<Skill, RunError> {
         |found| format!("{}: {}", found.file, found.message),
     );
     loaded.skill.filter(|_| valid).ok_or_else(|| cannot(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_store::{NewSkill, StoreConfig};
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// A store in which one tenant has some skills.
+    struct Shelf {
+        store: Store,
+        tenant: TenantId,
+        ids: BTreeMap<String, String>,
+        _folder: TempDir,
+    }
+
+    impl Shelf {
+        async fn of(names: &[&str]) -> Shelf {
+            let folder = tempfile::tempdir().unwrap();
+            let config = StoreConfig::local(folder.path());
+            let store = Store::open(&config).await.unwrap();
+            let tenant = TenantId::default_tenant();
+            let mut ids = BTreeMap::new();
+            for name in names {
+                let text = format!("---\nname: {name}\ndescription: Does it.\n---\nGo.\n");
+                let loaded = Skill::from_text(&text, &Options::default());
+                let skill = loaded.skill.unwrap();
+                let made = store.create_skill(&tenant, &NewSkill::of(&skill)).await;
+                ids.insert((*name).to_owned(), made.unwrap().skill.id);
+            }
+            Shelf {
+                store,
+                tenant,
+                ids,
+                _folder: folder,
+            }
+        }
+
+        /// By `NAME`, `NAME@VERSION`, or an id of somebody else's.
+        fn named(&self, words: &[&str]) -> Vec<Named> {
+            let named = words.iter().map(|word| {
+                let (name, version) = match word.split_once('@') {
+                    Some((name, version)) => (name, Some(version.to_owned())),
+                    None => (*word, None),
+                };
+                let id = self.ids.get(name).map_or(name, String::as_str);
+                Named::Id {
+                    written: json!({}),
+                    kind: "custom".to_owned(),
+                    id: id.to_owned(),
+                    version,
+                }
+            });
+            named.collect()
+        }
+
+        /// The names of what is found, or what is wrong.
+        async fn resolve(&self, tenant: &TenantId, words: &[&str]) -> Result<Vec<String>, String> {
+            let resolver = Resolver {
+                store: &self.store,
+                tenant,
+                aliases: &BTreeMap::from([("xlsx".to_owned(), self.ids["ant"].clone())]),
+                model: "m",
+                own: Own::None,
+                pins: &[],
+            };
+            let resolved = resolver.resolve(&self.named(words)).await;
+            let resolved = resolved.map_err(|error| error.to_string())?;
+            let skills = resolved.ours.iter();
+            Ok(skills
+                .map(|chosen| chosen.member.skill.name.clone())
+                .collect())
+        }
+    }
+
+    #[tokio::test]
+    async fn skills_come_in_the_order_of_the_request_as_often_as_they_are_named() {
+        let shelf = Shelf::of(&["ant", "mole", "zebra"]).await;
+        let asked = ["zebra", "xlsx", "mole@1", "ant", "zebra@latest", "mole"];
+        let found = shelf.resolve(&shelf.tenant, &asked).await.unwrap();
+        assert_eq!(found, ["zebra", "ant", "mole", "ant", "zebra", "mole"]);
+    }
+
+    #[tokio::test]
+    async fn the_first_skill_that_is_not_there_is_named() {
+        let shelf = Shelf::of(&["ant", "mole"]).await;
+        let refused = async |tenant: &TenantId, words: &[&str]| {
+            let refused = shelf.resolve(tenant, words).await;
+            refused.unwrap_err().replace(&shelf.ids["ant"], "ANT")
+        };
+        let tenant = &shelf.tenant;
+        insta::assert_snapshot!(refused(tenant, &["ant", "skill_a", "ant@7", "skill_b"]).await, @"skill `skill_a` not found: it is not stored here, and the provider of model `m` has no skills of its own; upload it, or name it in `[skills] aliases`");
+        insta::assert_snapshot!(refused(tenant, &["mole", "ant@7", "skill_a"]).await, @"skill version `ANT/7` not found");
+        let other = TenantId::new("other").unwrap();
+        insta::assert_snapshot!(refused(&other, &["ant"]).await, @"skill `ANT` not found: it is not stored here, and the provider of model `m` has no skills of its own; upload it, or name it in `[skills] aliases`");
+    }
 }

@@ -161,7 +161,10 @@ impl Shared {
     async fn answer(self: Arc<Self>, guest: Guest, request: Request<Bytes>) -> Response<Body> {
         let named = request.headers().get(SESSION);
         let named = named.map(|id| id.to_str().unwrap_or_default().to_owned());
+        // Others are refused below, whatever session they name.
+        let known = [Method::GET, Method::POST, Method::DELETE].contains(request.method());
         if let Some(id) = &named
+            && known
             && !self.seats.is_of(id, &guest.holder())
         {
             let message = "there is no such session; begin one with `initialize`";
@@ -197,7 +200,7 @@ impl Shared {
             .with_cancellation_token(self.stop.clone());
         let service = StreamableHttpService::new(face, Arc::clone(&self.sessions), config);
         let ends = request.method() == Method::DELETE;
-        let mut response = service.handle(request.map(Whole::new)).await;
+        let mut response = in_json(service.handle(request.map(Whole::new)).await).await;
         // Some clients take "accepted" for a failure to end.
         if ends && response.status() == StatusCode::ACCEPTED {
             *response.status_mut() = StatusCode::NO_CONTENT;
@@ -208,6 +211,24 @@ impl Shared {
         }
         response
     }
+}
+
+/// What is refused in plain words is told as every other refusal is.
+async fn in_json(response: Response<Body>) -> Response<Body> {
+    let status = response.status();
+    let kind = response.headers().get(CONTENT_TYPE);
+    let plain = kind.is_none_or(|kind| kind.as_bytes().starts_with(b"text/plain"));
+    if !plain || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let Ok(words) = body.collect().await;
+    let words = words.to_bytes();
+    let code = status.canonical_reason().unwrap_or("refused");
+    let code = code.to_ascii_lowercase().replace(' ', "-");
+    let told = refusal(status, &code, &String::from_utf8_lossy(&words));
+    parts.headers.extend(told.headers().clone());
+    Response::from_parts(parts, told.into_body())
 }
 
 /// Whether a message begins a session.

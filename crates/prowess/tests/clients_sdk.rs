@@ -16,17 +16,24 @@ use stage::{Stage, model};
 use std::process::Command;
 
 /// Upstreams that do not speak what Anthropic's clients speak.
-const NOT_ANTHROPIC: [&str; 6] = [
+const NOT_ANTHROPIC: [&str; 7] = [
     "chat",
     "responses",
     "mock-chat",
     "mock-responses",
     "mock-gemini",
     "mock-converse",
+    "mock-invoke",
 ];
 
 /// Upstreams that do not speak what OpenAI's clients speak.
-const NOT_OPENAI: [&str; 4] = ["messages", "mock-messages", "mock-gemini", "mock-converse"];
+const NOT_OPENAI: [&str; 5] = [
+    "messages",
+    "mock-messages",
+    "mock-gemini",
+    "mock-converse",
+    "mock-invoke",
+];
 
 /// Runs programs at once.
 fn all(commands: Vec<Command>) {

@@ -364,6 +364,31 @@ async fn who_is_not_let_in_is_told_why() {
 }
 
 #[tokio::test]
+async fn who_does_not_keep_to_the_protocol_is_told_in_json_rpc() {
+    let server = Server::start(&[]);
+    let agent = Agent::new(&server, MASTER);
+    let url = format!("{}/mcp", server.url());
+    let deaf = agent.http.post(&url).bearer_auth(MASTER);
+    assert_snapshot!(told(deaf.json(&initialize())).await, @r#"
+    406 Not Acceptable
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Not Acceptable: Client must accept both application/json and text/event-stream","data":{"code":"not-acceptable"}}}
+    "#);
+    assert_snapshot!(told(agent.request(Method::POST).body("{}")).await, @r#"
+    415 Unsupported Media Type
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Unsupported Media Type: Content-Type must be application/json","data":{"code":"unsupported-media-type"}}}
+    "#);
+    assert_snapshot!(told(agent.request(Method::GET)).await, @r#"
+    400 Bad Request
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Session ID is required","data":{"code":"bad-request"}}}
+    "#);
+    let put = agent.request(Method::PUT).header("mcp-session-id", "none");
+    assert_snapshot!(told(put).await, @r#"
+    405 Method Not Allowed
+    {"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Method Not Allowed","data":{"code":"method-not-allowed"}}}
+    "#);
+}
+
+#[tokio::test]
 async fn without_a_master_key_only_this_machine_is_let_in() {
     let server = Server::start(&[("PROWESS_MASTER_KEY", "")]);
     let url = format!("{}/mcp", server.url());

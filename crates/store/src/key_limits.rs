@@ -15,7 +15,7 @@ pub struct KeyLimits {
     /// Patterns of the models it may call, by the names clients use; a `*` stands for
     /// anything. Empty: all.
     pub models: Vec<String>,
-    /// Requests to models per minute.
+    /// Requests per minute, to models and over MCP.
     pub requests_per_minute: Option<u32>,
     /// Tokens per minute, in and out.
     pub tokens_per_minute: Option<u64>,

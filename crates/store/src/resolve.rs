@@ -22,7 +22,9 @@ use tokio::sync::OnceCell;
 use crate::Store;
 use crate::blob::read_version;
 use crate::error::{Error, Kind, Result};
-use crate::skills::{VersionDetail, VersionSelector, title, version_detail_by_id, version_id};
+use crate::skills::{
+    VersionDetail, VersionSelector, latest_version_ids, title, version_detail_by_id, version_id,
+};
 use crate::tenant::TenantId;
 
 /// Answers kept of each kind; they are small.
@@ -66,6 +68,17 @@ impl Memory {
     pub(crate) fn new_era(&self) {
         self.era.fetch_add(1, Ordering::AcqRel);
     }
+
+    /// A question, as it is asked now: before the database is.
+    fn question(&self, tenant: &TenantId, skill: &str, selector: &VersionSelector) -> Question {
+        let era = self.era.load(Ordering::Acquire);
+        (era, tenant.clone(), skill.to_owned(), selector.clone())
+    }
+
+    async fn answer(&self, question: &Question) -> Option<Arc<ResolvedSkill>> {
+        let id = self.answers.get(question).await?;
+        self.versions.get(&id).await
+    }
 }
 
 /// What a version may come to occupy: its texts, and its files once loaded.
@@ -83,20 +96,55 @@ impl Store {
         skill: &str,
         selector: &VersionSelector,
     ) -> Result<Arc<ResolvedSkill>> {
-        let memory = self.memory();
-        let era = memory.era.load(Ordering::Acquire);
-        let question = (era, tenant.clone(), skill.to_owned(), selector.clone());
-        if let Some(id) = memory.answers.get(&question).await
-            && let Some(resolved) = memory.versions.get(&id).await
-        {
+        let question = self.memory().question(tenant, skill, selector);
+        if let Some(resolved) = self.memory().answer(&question).await {
             return Ok(resolved);
         }
-        let Some(id) = version_id(self.db(), tenant, skill, selector).await? else {
-            return Err(self.why_no_version(tenant, skill, selector).await);
-        };
+        match version_id(self.db(), tenant, skill, selector).await? {
+            Some(id) => self.learn(question, id).await,
+            None => Err(self.why_no_version(tenant, skill, selector).await),
+        }
+    }
+
+    /// The newest versions of the skills of a request, by skill: what memory does not
+    /// hold is asked for at once. A skill that has none is left out, and
+    /// [`Store::resolve`] says why.
+    pub async fn resolve_latest(
+        &self,
+        tenant: &TenantId,
+        skills: &[&str],
+    ) -> Result<HashMap<String, Arc<ResolvedSkill>>> {
+        let mut found = HashMap::new();
+        let mut asked = HashMap::new();
+        for &skill in skills {
+            let latest = &VersionSelector::Latest;
+            let question = self.memory().question(tenant, skill, latest);
+            if let Some(resolved) = self.memory().answer(&question).await {
+                found.insert(skill.to_owned(), resolved);
+            } else {
+                asked.insert(skill, question);
+            }
+        }
+        let skills: Vec<&str> = asked.keys().copied().collect();
+        for (skill, id) in latest_version_ids(self.db(), tenant, &skills).await? {
+            let Some(question) = asked.remove(skill.as_str()) else {
+                continue;
+            };
+            match self.learn(question, id).await {
+                Ok(resolved) => found.insert(skill, resolved),
+                // Deleted since.
+                Err(Error::NotFound { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(found)
+    }
+
+    /// Keeps an answer of the database, and gives the version it names.
+    async fn learn(&self, question: Question, id: String) -> Result<Arc<ResolvedSkill>> {
         let id: Arc<str> = id.into();
         let resolved = self.remember(&id).await?;
-        memory.answers.insert(question, id).await;
+        self.memory().answers.insert(question, id).await;
         Ok(resolved)
     }
 

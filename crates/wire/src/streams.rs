@@ -1,6 +1,8 @@
 //! Streams by name: bytes of an upstream in, neutral events between, bytes for a
 //! client out.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -174,7 +176,7 @@ impl StreamReader {
         }
     }
 
-    /// A frame is an event of Converse's, or holds base64 of one of Anthropic's.
+    /// A frame is an event of Converse's, or holds one of Anthropic's.
     fn frame(&mut self, frame: &Frame, out: &mut Vec<StreamEvent>) {
         if self.is_ended() {
             return;
@@ -189,7 +191,7 @@ impl StreamReader {
             self.fail(error, out);
             return;
         }
-        match invoke_chunk(&frame.payload) {
+        match invoke_event(&frame.payload) {
             Ok(data) => self.data(&data, out),
             Err(error) => self.fail(error.to_upstream_error(), out),
         }
@@ -210,20 +212,24 @@ impl StreamReader {
     }
 }
 
-fn invoke_chunk(payload: &[u8]) -> Result<Vec<u8>, WireError> {
-    let missing = || WireError::Missing {
-        field: "bytes".to_owned(),
-    };
+/// The event in a frame of InvokeModel's: Bedrock puts it as base64 into `bytes`, while
+/// servers that stand in for Bedrock may send it as it is, which its `type` tells.
+fn invoke_event(payload: &[u8]) -> Result<Cow<'_, [u8]>, WireError> {
     let value = crate::fields::parse(payload)?;
-    let text = value
-        .get("bytes")
-        .and_then(Value::as_str)
-        .ok_or_else(missing)?;
-    STANDARD.decode(text).map_err(|error| WireError::Wrong {
+    let Some(bytes) = value.get("bytes").and_then(Value::as_str) else {
+        return match value.get("type") {
+            Some(_) => Ok(Cow::Borrowed(payload)),
+            None => Err(WireError::Missing {
+                field: "bytes".to_owned(),
+            }),
+        };
+    };
+    let event = STANDARD.decode(bytes).map_err(|error| WireError::Wrong {
         field: "bytes".to_owned(),
         expected: "base64",
         found: error.to_string(),
-    })
+    })?;
+    Ok(Cow::Owned(event))
 }
 
 fn broken(code: &str, error: &dyn std::error::Error) -> ApiError {

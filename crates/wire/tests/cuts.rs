@@ -1,14 +1,19 @@
 //! Streams mean the same however the network cuts them, and nothing makes a reader fail
 //! otherwise than with an error event.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod support;
 
 use std::sync::LazyLock;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
-use prowess_wire::neutral::{Collector, replay};
+use prowess_wire::neutral::{Collector, StreamEvent, replay};
 use prowess_wire::tweaks::Host;
 use prowess_wire::{Dialect, StreamReader};
+use serde_json::{Value, json};
 use support::{UPSTREAMS, assert_well_formed, context, events, file, folder, wire_bytes};
 
 static STREAMS: LazyLock<Vec<(Dialect, Vec<u8>)>> = LazyLock::new(|| {
@@ -61,30 +66,53 @@ fn a_collected_stream_replayed_and_collected_again_is_the_same_answer() {
     }
 }
 
-#[test]
-fn bedrock_frames_around_messages_events_mean_what_the_events_mean() {
-    use base64::Engine as _;
-    let sse = file("streams/messages/thinking_text_and_parallel_calls.sse");
+/// Bedrock's frames around the events of a Messages stream; `wrap` makes their payload.
+fn in_frames(sse: &[u8], wrap: fn(&str) -> Value) -> Vec<u8> {
     let mut frames = Vec::new();
-    for line in std::str::from_utf8(&sse).unwrap().lines() {
-        let Some(data) = line.strip_prefix("data: ") else {
-            continue;
-        };
-        let bytes = base64::engine::general_purpose::STANDARD.encode(data);
+    let lines = std::str::from_utf8(sse).unwrap().lines();
+    for data in lines.filter_map(|line| line.strip_prefix("data: ")) {
         let frame = prowess_wire::event_stream::Frame {
             headers: vec![
                 (":message-type".to_owned(), "event".to_owned()),
                 (":event-type".to_owned(), "chunk".to_owned()),
             ],
-            payload: serde_json::json!({"bytes": bytes}).to_string().into_bytes(),
+            payload: wrap(data).to_string().into_bytes(),
         };
         prowess_wire::event_stream::write_frame(&frame, &mut frames).unwrap();
     }
+    frames
+}
+
+fn bedrock_events(frames: &[u8]) -> Vec<StreamEvent> {
     let mut reader = StreamReader::bedrock_invoke(context());
-    let mut found = reader.push(&frames);
+    let mut found = reader.push(frames);
     found.extend(reader.finish());
-    assert_eq!(found, events(Dialect::Messages, &sse, &[]));
+    found
+}
+
+#[test]
+fn bedrock_frames_around_messages_events_mean_what_the_events_mean() {
+    let sse = file("streams/messages/thinking_text_and_parallel_calls.sse");
+    let expected = events(Dialect::Messages, &sse, &[]);
+    let as_bedrock = in_frames(&sse, |event| json!({"bytes": STANDARD.encode(event)}));
+    assert_eq!(bedrock_events(&as_bedrock), expected);
+    let as_stand_ins = in_frames(&sse, |event| serde_json::from_str(event).unwrap());
+    assert_eq!(bedrock_events(&as_stand_ins), expected);
     assert_eq!(Host::Bedrock.classic_version(), "bedrock-2023-05-31");
+}
+
+#[test]
+fn a_bedrock_frame_without_an_event_is_an_error_that_says_what_is_missing() {
+    let sse = file("streams/messages/thinking_text_and_parallel_calls.sse");
+    let found = bedrock_events(&in_frames(&sse, |_| json!({"p": "abc"})));
+    let [StreamEvent::Error(error)] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert_eq!(error.code.as_deref(), Some("missing-field"));
+    assert!(
+        error.message.ends_with("bytes: field required"),
+        "{error:?}"
+    );
 }
 
 proptest! {

@@ -37,7 +37,7 @@ pub(super) struct Create {
     /// given several times; all models when left out
     #[arg(long = "model", value_name = "GLOB")]
     models: Vec<String>,
-    /// Requests to models per minute
+    /// Requests per minute, to models and over MCP
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rpm: Option<u32>,
     /// Tokens per minute, in and out

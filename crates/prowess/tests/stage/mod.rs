@@ -29,7 +29,7 @@ pub(crate) struct Stage {
 
 /// What an upstream speaks: the name of its provider, and the settings of its kind.
 /// `{scripted}` and `{mock}` stand for the addresses of the two servers.
-const UPSTREAMS: [(&str, &str); 8] = [
+const UPSTREAMS: [(&str, &str); 9] = [
     ("chat", "kind = 'openai'\nbase_url = '{scripted}/v1'"),
     (
         "responses",
@@ -46,6 +46,10 @@ const UPSTREAMS: [(&str, &str); 8] = [
     (
         "mock-converse",
         "kind = 'bedrock'\napi = 'converse'\nregion = 'eu-central-2'\nbase_url = '{mock}'",
+    ),
+    (
+        "mock-invoke",
+        "kind = 'bedrock'\napi = 'invoke'\nregion = 'eu-central-2'\nbase_url = '{mock}'",
     ),
 ];
 

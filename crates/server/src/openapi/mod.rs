@@ -26,7 +26,7 @@ use crate::error::ApiError;
 const ABOUT: &str = "Models, skills and files in two vendors' dialects. Below `/anthropic/v1` requests and \
     answers have Anthropic's shapes, below `/openai/v1` OpenAI's. The same paths are found below \
     `/v1`, where a request with an `anthropic-version` header speaks Anthropic and any other \
-    OpenAI.";
+    OpenAI. `/mcp` is neither: it takes JSON-RPC, as MCP's Streamable HTTP has it.";
 
 pub(crate) async fn document(caller: Caller) -> Result<Json<&'static Value>, ApiError> {
     caller.may(Need::Look)?;

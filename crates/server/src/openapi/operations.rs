@@ -9,7 +9,8 @@ pub(super) struct Operation {
     pub(super) method: &'static str,
     pub(super) path: String,
     pub(super) summary: &'static str,
-    pub(super) query: &'static [Parameter],
+    /// Those beside the path's own.
+    pub(super) parameters: &'static [Parameter],
     pub(super) body: Body,
     pub(super) answer: Answer,
     pub(super) mount: Mount,
@@ -22,6 +23,8 @@ pub(super) enum Mount {
     OpenAi,
     /// Neither: health and the like.
     Plain,
+    /// Those of JSON-RPC.
+    Mcp,
 }
 
 #[derive(Clone, Copy)]
@@ -36,6 +39,8 @@ pub(super) enum Body {
     Model(&'static [&'static str]),
     Container,
     ContainerFile,
+    /// A message of JSON-RPC.
+    Message,
 }
 
 #[derive(Clone, Copy)]
@@ -48,6 +53,12 @@ pub(super) enum Answer {
     Stream,
     /// Bytes of this type.
     Bytes(&'static str),
+    /// A message of JSON-RPC or a stream of them; nothing to those that ask for nothing.
+    Message,
+    /// A stream of messages.
+    Messages,
+    /// Nothing.
+    Nothing,
 }
 
 const ERRORS: [(&str, &str); 13] = [
@@ -72,6 +83,14 @@ const ERRORS: [(&str, &str); 13] = [
     ("504", "The upstream took too long"),
 ];
 
+const MCP_ERRORS: [(&str, &str); 2] = [
+    (
+        "406",
+        "The client must take JSON and events: `Accept: application/json, text/event-stream`",
+    ),
+    ("415", "The body is not said to be JSON"),
+];
+
 /// The ways to name a version.
 const VERSION: &str = "^(latest|default|(skver|skill_version)_[0-9a-zA-Z]+|[1-9][0-9]{0,17})$";
 /// Anything may be looked for, but for what no text in the store holds.
@@ -82,7 +101,7 @@ impl Mount {
         match self {
             Mount::Anthropic => "/anthropic/v1",
             Mount::OpenAi => "/openai/v1",
-            Mount::Plain => "",
+            Mount::Plain | Mount::Mcp => "",
         }
     }
 
@@ -92,6 +111,7 @@ impl Mount {
         let dialect = match self {
             Mount::Anthropic => "Anthropic",
             Mount::OpenAi | Mount::Plain => "OpenAi",
+            Mount::Mcp => "Mcp",
         };
         json!({ "$ref": format!("#/components/schemas/{dialect}{name}") })
     }
@@ -129,31 +149,59 @@ impl Operation {
             let schema = json!({ "type": "string", "pattern": pattern });
             Some(json!({ "name": name, "in": "path", "required": true, "schema": schema }))
         });
-        let query = self.query.iter().map(|(name, kind, meaning)| {
-            json!({ "name": name, "in": "query", "description": meaning, "schema": kind.schema() })
+        let place = match self.mount {
+            Mount::Mcp => "header",
+            _ => "query",
+        };
+        let given = self.parameters.iter().map(|(name, kind, meaning)| {
+            json!({ "name": name, "in": place, "description": meaning, "schema": kind.schema() })
         });
-        names.chain(query).collect()
+        names.chain(given).collect()
     }
 
     fn responses(&self) -> Value {
-        let (kind, schema) = match self.answer {
-            Answer::Object(name) => ("application/json", self.mount.schema(name)),
-            Answer::Json | Answer::Stream => ("application/json", json!({ "type": "object" })),
-            Answer::Bytes(kind) => (kind, json!({ "type": "string", "format": "binary" })),
+        let mut responses = self.answer.describe(self.mount);
+        let more: &[(&str, &str)] = match self.mount {
+            Mount::Mcp => &MCP_ERRORS,
+            _ => &[],
         };
-        let mut content = json!({ kind: { "schema": schema } });
-        if let (Answer::Stream, Some(content)) = (self.answer, content.as_object_mut()) {
-            let events = json!({ "schema": { "type": "string" } });
-            content.insert("text/event-stream".to_owned(), events);
-        }
-        let done = json!({ "description": "Done", "content": content });
-        let mut responses = Map::from_iter([("200".to_owned(), done)]);
-        for (status, meaning) in ERRORS {
+        for (status, meaning) in ERRORS.iter().chain(more) {
             let content = json!({ "application/json": { "schema": self.mount.schema("Error") } });
             let response = json!({ "description": meaning, "content": content });
-            responses.insert(status.to_owned(), response);
+            responses.insert((*status).to_owned(), response);
         }
         Value::Object(responses)
+    }
+}
+
+impl Answer {
+    /// The answers to what could be done, by status.
+    fn describe(self, mount: Mount) -> Map<String, Value> {
+        let json = |schema: Value| ("application/json", schema);
+        let events = ("text/event-stream", json!({ "type": "string" }));
+        let any = json!({ "type": "object" });
+        let contents = match self {
+            Answer::Object(name) => vec![json(mount.schema(name))],
+            Answer::Json => vec![json(any)],
+            Answer::Stream => vec![json(any), events],
+            Answer::Bytes(kind) => vec![(kind, json!({ "type": "string", "format": "binary" }))],
+            Answer::Message => vec![json(mount.schema("Message")), events],
+            Answer::Messages => vec![events],
+            Answer::Nothing => {
+                return Map::from_iter([("204".to_owned(), json!({ "description": "Done" }))]);
+            }
+        };
+        let content: Map<String, Value> = contents
+            .into_iter()
+            .map(|(kind, schema)| (kind.to_owned(), json!({ "schema": schema })))
+            .collect();
+        let done = json!({ "description": "Done", "content": content });
+        let mut answers = Map::from_iter([("200".to_owned(), done)]);
+        if let Answer::Message = self {
+            let taken = json!({ "description": "Taken: it asks for no answer" });
+            answers.insert("202".to_owned(), taken);
+        }
+        answers
     }
 }
 
@@ -165,6 +213,11 @@ impl Body {
         let version = json!({ "type": "string", "pattern": "^(latest|[1-9][0-9]{0,9})$" });
         let (kind, required, properties) = match self {
             Body::None => return None,
+            Body::Message => {
+                let content = json!({ "schema": Mount::Mcp.schema("Message") });
+                let content = json!({ "application/json": content });
+                return Some(json!({ "required": true, "content": content }));
+            }
             Body::Skill => {
                 let files = json!({ "type": "array", "items": binary, "minItems": 1 });
                 let title = json!({ "type": "string", "maxLength": 255 });

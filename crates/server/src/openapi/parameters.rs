@@ -1,4 +1,4 @@
-//! The parameters of lists.
+//! The parameters of lists, and the headers of MCP.
 
 use prowess_store::UsageBy;
 use serde_json::{Value, json};
@@ -17,6 +17,7 @@ pub(super) enum Kind {
     SmallLimit,
     UsageBy,
     Tenant,
+    Header,
 }
 
 const LIMIT: Parameter = ("limit", Kind::Limit, "How many at most");
@@ -61,6 +62,25 @@ pub(super) const OPENAI_FILES: &[Parameter] = &[LIMIT, AFTER, ORDER, PURPOSE];
 pub(super) const OPENAI_CONTAINERS: &[Parameter] = &[LIMIT, AFTER_ANY, ORDER, CONTAINER_NAME];
 pub(super) const OPENAI_CONTAINER_FILES: &[Parameter] = &[LIMIT, AFTER_ANY];
 
+const SESSION: Parameter = (
+    "Mcp-Session-Id",
+    Kind::Header,
+    "The session, as the answer to `initialize` named it; newer versions have none",
+);
+const PROTOCOL: Parameter = (
+    "MCP-Protocol-Version",
+    Kind::Header,
+    "The version of the protocol that was agreed on",
+);
+const LAST_EVENT: Parameter = (
+    "Last-Event-ID",
+    Kind::Header,
+    "The last event that was heard, to go on after it",
+);
+
+pub(super) const MCP: &[Parameter] = &[SESSION, PROTOCOL];
+pub(super) const MCP_STREAM: &[Parameter] = &[SESSION, PROTOCOL, LAST_EVENT];
+
 /// No text in the store holds a NUL, so none may be asked for.
 const TEXT: &str = r"^[^\u0000]*$";
 
@@ -79,7 +99,7 @@ impl Kind {
             Kind::Tenant => json!({ "type": "string", "pattern": "^[a-z0-9_-]{0,64}$" }),
             Kind::Text => json!({ "type": "string", "pattern": TEXT }),
             // Whatever is in it, it is taken; it may find nothing.
-            Kind::Words => json!({ "type": "string" }),
+            Kind::Words | Kind::Header => json!({ "type": "string" }),
             Kind::Order => json!({ "type": "string", "enum": ["asc", "desc"] }),
             Kind::Source => {
                 let sources = ["custom", "anthropic", "anthropic_example", "plugin"];

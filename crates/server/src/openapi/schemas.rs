@@ -1,13 +1,11 @@
-//! The objects of each dialect.
+//! The objects of each dialect, and the messages of MCP.
 
 use serde_json::{Value, json};
 
 pub(super) fn all() -> Value {
-    let mut schemas = anthropic();
-    if let (Some(all), Value::Object(more)) = (schemas.as_object_mut(), openai()) {
-        all.extend(more);
-    }
-    schemas
+    let parts = [anthropic(), openai(), mcp()].into_iter();
+    let parts = parts.filter_map(|part| part.as_object().cloned());
+    Value::Object(parts.flatten().collect())
 }
 
 fn anthropic() -> Value {
@@ -98,6 +96,27 @@ fn openai() -> Value {
             ("message", text()), ("type", text()),
             ("param", json!({ "type": ["string", "null"] })), ("code", text()),
         ]))]),
+    })
+}
+
+/// What stands in a message is MCP's own to say; this is JSON-RPC.
+fn mcp() -> Value {
+    let error = object(&[("code", json!({ "type": "integer" })), ("message", text())]);
+    let message = json!({
+        "type": "object",
+        "required": ["jsonrpc"],
+        "properties": {
+            "jsonrpc": constant("2.0"),
+            "id": { "type": ["string", "integer"] },
+            "method": text(),
+            "params": { "type": "object" },
+            "result": { "type": "object" },
+            "error": error,
+        },
+    });
+    json!({
+        "McpMessage": message,
+        "McpError": object(&[("jsonrpc", constant("2.0")), ("error", error)]),
     })
 }
 

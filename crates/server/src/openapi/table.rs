@@ -1,7 +1,7 @@
 //! Every verb, a line each.
 
 use super::operations::{Answer, Body, Mount, Operation};
-use super::parameters::{self as query, Parameter};
+use super::parameters::{self as query, MCP, MCP_STREAM, Parameter};
 
 type Line = (
     &'static str,
@@ -28,6 +28,14 @@ const PLAIN: [Line; 6] = [
     ("get", OLD_INDEX,       "The public index, older form",    &[], Body::None, Answer::Json),
 ];
 
+/// JSON-RPC over MCP's Streamable HTTP.
+#[rustfmt::skip]
+const MCP_VERBS: [Line; 3] = [
+    ("post",   "/mcp", "Send a message of MCP",           MCP,        Body::Message, Answer::Message),
+    ("get",    "/mcp", "Hear what the server has to say", MCP_STREAM, Body::None,    Answer::Messages),
+    ("delete", "/mcp", "End a session",                   MCP,        Body::None,    Answer::Nothing),
+];
+
 /// OpenAI's alone.
 #[rustfmt::skip]
 const CONTAINERS: [Line; 9] = {
@@ -51,6 +59,7 @@ const CONTAINERS: [Line; 9] = {
 
 pub(super) fn all() -> Vec<Operation> {
     let mut all = operations(Mount::Plain, &PLAIN);
+    all.extend(operations(Mount::Mcp, &MCP_VERBS));
     let queries = (
         query::ANTHROPIC_SKILLS,
         query::ANTHROPIC_PAGE,
@@ -94,11 +103,11 @@ const OPENAI_MODELS: [Line; 7] = [
 ];
 
 fn operations(mount: Mount, lines: &[Line]) -> Vec<Operation> {
-    let operation = |(method, path, summary, query, body, answer): &Line| Operation {
+    let operation = |(method, path, summary, parameters, body, answer): &Line| Operation {
         method,
         path: format!("{}{path}", mount.prefix()),
         summary,
-        query,
+        parameters,
         body: *body,
         answer: *answer,
         mount,

@@ -30,4 +30,4 @@ pub use search::SearchHit;
 pub use selector::VersionSelector;
 pub use upload::{NewSkill, NewVersion, Outcome, Scan, Unchanged, Uploaded};
 
-pub(crate) use read::{IDS, paged, title, version_detail_by_id, version_id};
+pub(crate) use read::{IDS, latest_version_ids, paged, title, version_detail_by_id, version_id};

@@ -180,6 +180,29 @@ pub(crate) async fn version_id(
     row.map(|row| row.text("id")).transpose()
 }
 
+/// The newest version of each of these skills that has one: skill and version.
+pub(crate) async fn latest_version_ids(
+    db: &Db,
+    tenant: &TenantId,
+    skills: &[&str],
+) -> Result<Vec<(String, String)>> {
+    if skills.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = db.all(latest_of(tenant, skills)).await?;
+    let ids = rows
+        .iter()
+        .map(|row| Ok((row.text("id")?, row.text("latest_version")?)));
+    ids.collect()
+}
+
+fn latest_of(tenant: &TenantId, skills: &[&str]) -> Sql {
+    Sql::new("SELECT id, latest_version FROM skills WHERE latest_version IS NOT NULL")
+        .with(" AND tenant = ", tenant.as_str())
+        .push(" AND id IN ")
+        .list(skills.iter().copied())
+}
+
 /// A version by its id alone, which the caller got from this store.
 pub(crate) async fn version_detail_by_id(db: &Db, id: &str) -> Result<Option<VersionDetail>> {
     let row = db
@@ -260,6 +283,7 @@ mod tests {
             page_of_skills(&tenant, &all, &start),
             page_of_skills(&tenant, &all, &after),
             page_of_skills(&tenant, &named, &after),
+            latest_of(&tenant, &["skill_1", "skill_2"]),
             version(VersionSelector::Latest),
             version(VersionSelector::Number(1)),
             version(VersionSelector::Ordinal(1)),

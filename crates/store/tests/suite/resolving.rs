@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_store::{DeleteSkill, Store, StoreConfig, VersionSelector};
+use prowess_store::{DeleteSkill, DeleteVersion, Store, StoreConfig, TenantId, VersionSelector};
 
 use crate::bed::{Bed, described, on_both_engines};
 
 on_both_engines! {
     a_resolved_skill_is_shared_and_loaded_once,
+    newest_versions_are_found_together,
+    only_the_tenants_own_newest_versions_are_found,
     own_changes_are_seen_at_once,
     changes_by_others_are_seen_when_freshness_is_over,
     a_pinned_version_that_was_deleted_elsewhere_is_not_found,
@@ -40,6 +42,44 @@ async fn a_resolved_skill_is_shared_and_loaded_once(bed: Bed) {
     );
     assert!(Arc::ptr_eq(&one, &two));
     assert_eq!(one.body, "first");
+}
+
+async fn newest_versions_are_found_together(bed: Bed) {
+    let store = slow(&bed).await;
+    let [one, two, empty] = [
+        bed.create(&store, "one").await.skill.id,
+        bed.create(&store, "two").await.skill.id,
+        bed.create(&store, "empty").await.skill.id,
+    ];
+    bed.update(&store, &two, "second").await;
+    let rule = DeleteVersion::ANTHROPIC_BETA;
+    let deleted = store.delete_version(&bed.tenant, &empty, &LATEST, rule);
+    deleted.await.unwrap();
+    let known = store.resolve(&bed.tenant, &one, &LATEST).await.unwrap();
+    let asked: [&str; 5] = [&two, &one, "skill_none", &empty, &two];
+    let found = store.resolve_latest(&bed.tenant, &asked).await.unwrap();
+    assert_eq!(found.len(), 2);
+    assert!(Arc::ptr_eq(&found[&one], &known));
+    assert_eq!(found[&two].detail.body, "second");
+    let alone = store.resolve(&bed.tenant, &two, &LATEST).await.unwrap();
+    assert!(Arc::ptr_eq(&found[&two], &alone));
+
+    bed.update(&store, &one, "third").await;
+    let found = store.resolve_latest(&bed.tenant, &asked).await.unwrap();
+    assert_eq!(found[&one].detail.body, "third");
+    let none = store.resolve_latest(&bed.tenant, &[]).await.unwrap();
+    assert!(none.is_empty());
+}
+
+async fn only_the_tenants_own_newest_versions_are_found(bed: Bed) {
+    let store = slow(&bed).await;
+    let id = bed.create(&store, "one").await.skill.id;
+    let other = TenantId::new("other").unwrap();
+    store.ensure_tenant(&other, "Other").await.unwrap();
+    for (tenant, count) in [(&other, 0), (&bed.tenant, 1), (&other, 0)] {
+        let found = store.resolve_latest(tenant, &[&id]).await.unwrap();
+        assert_eq!(found.len(), count);
+    }
 }
 
 async fn own_changes_are_seen_at_once(bed: Bed) {
