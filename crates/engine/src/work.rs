@@ -15,6 +15,7 @@ use crate::dispatch::{self, Done};
 use crate::engine::Engine;
 use crate::error::RunError;
 use crate::events::{RunEvent, Step, Turn};
+use crate::native::Notes;
 use crate::offer::{self, Names};
 use crate::plan::{native_skills, upstream_container};
 use crate::record::Log;
@@ -142,7 +143,13 @@ impl Work {
             dropped,
         }))
         .await;
-        let heard = listen(reply.answer, &self.toolbox, &self.names, &mut self.teller).await;
+        let notes = Notes {
+            store: self.engine.store(),
+            tenant: &self.tenant,
+            provider: native::keeper(&self.route, &provider),
+        };
+        let (toolbox, names) = (&self.toolbox, &self.names);
+        let heard = listen(reply.answer, toolbox, names, &notes, &mut self.teller).await;
         let mut spoken = heard.map_err(|error| RunError::Broken(Box::new(error)))?;
         let usage = &spoken.response.usage;
         self.budget.took_turn(usage);

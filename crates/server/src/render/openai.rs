@@ -51,6 +51,24 @@ pub(crate) fn file(file: &FileRecord) -> Value {
     })
 }
 
+/// A file that Anthropic keeps, from what it says of it.
+pub(crate) fn foreign_file(id: &str, about: &Value) -> Value {
+    let second = |key: &str| {
+        let at: jiff::Timestamp = about.get(key)?.as_str()?.parse().ok()?;
+        Some(at.as_second())
+    };
+    json!({
+        "id": id,
+        "object": "file",
+        "bytes": about.get("size_bytes").and_then(Value::as_u64).unwrap_or_default(),
+        "created_at": second("created_at").unwrap_or_default(),
+        "filename": about.get("filename").and_then(Value::as_str).unwrap_or(id),
+        "purpose": "assistants_output",
+        "status": "processed",
+        "expires_at": second("expires_at"),
+    })
+}
+
 /// A list. The client asks for what comes after its last id.
 pub(crate) fn list(items: Vec<Value>, has_more: bool) -> Value {
     let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());

@@ -5,8 +5,8 @@
 //! model; [`run`] takes what needs a run of the engine's, and for everything else
 //! `prowess-provider` calls the model. [`answer`] gives back what came: as it came
 //! ([`passing`], [`scanned`]) or in the client's dialect ([`written`]). [`stored`] keeps
-//! what Responses clients go on from. What the dialects mean is for
-//! `prowess-wire`; nothing here looks into a message.
+//! what Responses clients go on from, [`named`] whose files an upstream keeps. What the
+//! dialects mean is for `prowess-wire`; nothing here looks into a message.
 
 mod answer;
 mod body;
@@ -15,6 +15,7 @@ mod count_tokens;
 mod failure;
 mod forward;
 mod messages;
+mod named;
 mod passing;
 mod responses;
 mod run;
@@ -26,6 +27,8 @@ use axum::Router;
 use axum::routing::post;
 
 pub(super) use body::read as read_body;
+pub(super) use failure::Failure;
+pub(super) use forward::on_behalf;
 
 use crate::app::App;
 
