@@ -149,8 +149,8 @@ fn what_a_passed_answer_names_is_fetched_and_deleted() {
         for stream in [false, true] {
             let visitor = master(&place, true);
             place.lanes[0].answer(made(stream, FILE));
-            let told = visitor.asks(Client::Messages, &names(Client::Messages, stream));
-            assert!(told.await.contains(FILE));
+            let asked = names(Client::Messages, stream);
+            assert!(visitor.asks(Client::Messages, &asked).await.contains(FILE));
 
             let bytes = vec![9; 300_000];
             let download = Answer::bytes(200, "application/vnd.ms-powerpoint", bytes.clone());
@@ -345,8 +345,9 @@ fn a_run_beside_stored_skills_names_files_that_are_fetched() {
             place.lanes[0].answer(made(stream, &file));
             visitor.asks(Client::Messages, &asked).await;
             place.lanes[0].answer(Answer::bytes(200, "text/plain", "the slides"));
-            let got = visitor.send(Method::GET, &format!("/v1/files/{file}/content"));
-            assert_eq!(got.await.text().await.unwrap(), "the slides");
+            let content = format!("/v1/files/{file}/content");
+            let got = visitor.send(Method::GET, &content).await;
+            assert_eq!(got.text().await.unwrap(), "the slides");
         }
     });
 }
