@@ -22,7 +22,7 @@ use crate::record::Log;
 use crate::resolve::{Chosen, Pin};
 use crate::restore::Call;
 use crate::seen::{self, Told};
-use crate::session::{Session, Used};
+use crate::session::{self, Session, Used};
 use crate::tell::Teller;
 use crate::turn::{Spoken, listen};
 use crate::{hidden, litellm, native};
@@ -384,6 +384,10 @@ impl Work {
     async fn container(&mut self) -> Option<Value> {
         let upstream = self.upstream_container.take();
         let (Some(id), Some(workspace)) = (self.session_id(), self.toolbox.workspace()) else {
+            if self.teller.client != Client::Messages {
+                let store = self.engine.store();
+                session::remember_upstream(store, &self.tenant, upstream.as_ref()).await;
+            }
             return self.with_files(upstream);
         };
         let field = |key: &str| upstream.as_ref().and_then(|container| container.get(key));
@@ -394,7 +398,7 @@ impl Work {
             id: &id,
             upstream: upstream.or_else(|| self.session.upstream.clone()),
             pins: self.pins(),
-            native: native.unwrap_or_default(),
+            native: native.unwrap_or_else(|| native_skills(&self.request)),
             files: &self.collection.made,
         };
         let (store, sandbox) = (self.engine.store(), workspace.sandbox());

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
 use prowess_provider::{ByteStream, CallError, Caller as OnBehalf, FileAsk, HeldFile};
 use prowess_wire::Client;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::app::App;
 use crate::auth::Caller;
@@ -97,7 +97,9 @@ impl Foreign<'_> {
             let file = self.read(file.body).await?;
             Ok(Json(match shape {
                 Shape::File => render::openai::foreign_file(self.id, &file),
-                Shape::InContainer(id) => in_container(id, self.id, &file),
+                Shape::InContainer(id) => {
+                    render::openai::foreign_container_file(id, self.id, &file)
+                }
             })
             .into_response())
         };
@@ -200,18 +202,4 @@ fn passed(file: HeldFile) -> Response {
     *response.status_mut() = file.status;
     *response.headers_mut() = file.headers;
     response
-}
-
-/// A file as one of a container.
-fn in_container(container: &str, id: &str, file: &Value) -> Value {
-    let told = render::openai::foreign_file(id, file);
-    json!({
-        "id": id,
-        "object": "container.file",
-        "container_id": container,
-        "path": told["filename"],
-        "bytes": told["bytes"],
-        "source": "assistant",
-        "created_at": told["created_at"],
-    })
 }
