@@ -217,6 +217,32 @@ fn an_answer_that_is_looked_through_passes_byte_for_byte() {
 }
 
 #[test]
+fn a_file_is_found_at_the_end_of_a_long_answer() {
+    run(async {
+        let place = Place::open(1, "").await;
+        let visitor = master(&place, true);
+        let long = json!({"type": "text", "text": "long ".repeat(500_000)});
+        let output = json!({"type": "code_execution_output", "file_id": FILE});
+        let result = json!({"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1",
+            "content": {"type": "code_execution_result", "stdout": "", "stderr": "",
+                "return_code": 0, "content": [output]}});
+        let body = json!({"type": "message", "content": [long, result], "usage": {}}).to_string();
+        place.lanes[0]
+            .answer(Answer::json(200, &body).in_pieces(50_000))
+            .answer(Answer::bytes(200, "text/plain", "the slides"));
+        let asked = names(Client::Messages, false);
+        let told = visitor.asks(Client::Messages, &asked).await;
+        assert!(told == body, "it passes as it came");
+        let path = "/v1/files/file_011theirs/content";
+        let head = visitor.send(Method::HEAD, path).await;
+        assert_eq!(
+            (head.status().as_u16(), head.bytes().await.unwrap().len()),
+            (200, 0)
+        );
+    });
+}
+
+#[test]
 fn another_tenant_finds_nothing_and_nobody_is_asked() {
     run(async {
         let place = Place::open(1, "").await;

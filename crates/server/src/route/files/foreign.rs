@@ -108,15 +108,15 @@ impl Foreign<'_> {
 
     /// What is in it.
     pub(in crate::route) async fn content(self) -> Result<Response, ApiError> {
-        let told = self.ask(FileAsk::Content).await.map(|file| {
-            let mut response = passed(file);
+        let told = self.ask(FileAsk::Content).await.map(|mut file| {
             // Whatever it holds, a browser shall save it and not run it.
-            let headers = response.headers_mut();
             let attachment = HeaderValue::from_static("attachment");
-            headers.entry(CONTENT_DISPOSITION).or_insert(attachment);
+            file.headers
+                .entry(CONTENT_DISPOSITION)
+                .or_insert(attachment);
             let nosniff = HeaderValue::from_static("nosniff");
-            headers.insert(X_CONTENT_TYPE_OPTIONS, nosniff);
-            response
+            file.headers.insert(X_CONTENT_TYPE_OPTIONS, nosniff);
+            passed(file)
         });
         self.told(told)
     }

@@ -128,7 +128,7 @@ fn each_event(bytes: BodyDataStream, watch: Box<Watch>) -> impl Stream<Item = Pi
 /// An answer that is no stream passes up to its last piece, without which it is of no
 /// use to anyone, and is looked through before that one.
 fn whole(bytes: BodyDataStream, watch: Box<Watch>) -> impl Stream<Item = Piece> + Send {
-    let state = (bytes, Some(Vec::new()), None, watch);
+    let state = (bytes.fuse(), Some(Vec::new()), None, watch);
     stream::unfold(state, async |(mut bytes, mut all, mut held, watch)| {
         loop {
             match bytes.next().await {
