@@ -90,7 +90,8 @@ impl Engine {
         }
         if let Some(container) = &naming.container {
             let id = ids::session(container);
-            if self.store().session(tenant, &id).await?.is_some() {
+            let session = self.store().session(tenant, &id).await?;
+            if session.is_some_and(|session| session.is_ours()) {
                 return Ok(true);
             }
         }

@@ -147,7 +147,8 @@ impl Naming {
                 let field = format!("{path}.container_id");
                 self.container = optional(environment, "container_id", &field)?;
                 return match self.container {
-                    Some(_) => Ok(()),
+                    // A container may be shown more skills than it was made with.
+                    Some(_) => self.read_skills(environment, &format!("{path}.skills")),
                     None => Err(RunError::naming(field, "a container_reference needs it")),
                 };
             }
@@ -307,9 +308,11 @@ mod tests {
         let local = body.replace("container_auto", "local");
         assert_eq!(peek(Client::Responses, &local), Ok(None));
         let reference = r#"{"model":"m","input":"x","tools":[{"type":"shell","environment":
-            {"type":"container_reference","container_id":"cntr_1"}}]}"#;
+            {"type":"container_reference","container_id":"cntr_1",
+             "skills":[{"type":"skill_reference","skill_id":"skill_1"}]}}]}"#;
         let naming = peek(Client::Responses, reference).unwrap().unwrap();
         assert_eq!(naming.container.as_deref(), Some("cntr_1"));
+        assert_eq!(naming.skills.len(), 1);
     }
 
     #[test]

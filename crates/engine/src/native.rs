@@ -1,9 +1,10 @@
 //! Anthropic's own skills for clients of other dialects: what their requests lack to be
 //! run by its servers, and the files its answers name.
 
-use prowess_provider::{CallError, Caller};
-use prowess_wire::Dropped;
+use prowess_provider::{CallError, Caller, Route, Target};
+use prowess_store::{Store, TenantId};
 use prowess_wire::neutral::{Content, Request, StopReason, Tool, ToolChoice, ToolKind, adopt};
+use prowess_wire::{Dropped, made};
 use serde_json::{Value, json};
 
 use crate::error::RunError;
@@ -48,23 +49,56 @@ pub(crate) fn has_paused(reason: Option<&StopReason>) -> bool {
     reason == Some(&StopReason::PauseTurn)
 }
 
+/// Who hears of the files that Anthropic's servers make in a turn.
+pub(crate) struct Notes<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) tenant: &'a TenantId,
+    /// The provider whose turn it is, if its servers make any.
+    pub(crate) provider: Option<&'a str>,
+}
+
+impl Notes<'_> {
+    /// Remembers whose files a block names, before the client hears of them: it may ask
+    /// for them at once. If that fails it has its answer all the same.
+    pub(crate) async fn note(&self, content: &Content) {
+        let ids = made(content);
+        let Some(provider) = self.provider.filter(|_| !ids.is_empty()) else {
+            return;
+        };
+        let remembered = self
+            .store
+            .remember_foreign_files(self.tenant, provider, &ids);
+        if let Err(error) = remembered.await {
+            tracing::warn!(%error, files = ids.len(), "cannot remember whose files these are");
+        }
+    }
+}
+
+/// The provider of a turn, if its servers make files and keep them.
+pub(crate) fn keeper<'a>(route: &Route, provider: &'a str) -> Option<&'a str> {
+    let mut targets = route.targets().iter();
+    let keeps = |target: &Target| target.provider() == provider && target.kind() == "anthropic";
+    targets.any(keeps).then_some(provider)
+}
+
 /// The files that a result of the upstream's own servers names. All that is known of
 /// them is who holds them.
 pub(crate) fn files(content: &Content, provider: &str) -> Vec<Value> {
-    let Content::ServerToolResult { content, .. } = content else {
-        return Vec::new();
-    };
-    let outputs = content.get("content").and_then(Value::as_array);
-    let ids = outputs.into_iter().flatten();
-    ids.filter_map(|output| output.get("file_id")?.as_str())
-        .map(|id| {
-            json!({
-                "file_id": id,
-                "filename": null,
-                "mime_type": null,
-                "size_bytes": null,
-                "provider": provider,
-            })
+    let files = made(content).into_iter().map(|id| {
+        json!({
+            "file_id": id,
+            "filename": null,
+            "mime_type": null,
+            "size_bytes": null,
+            "provider": provider,
         })
-        .collect()
+    });
+    files.collect()
+}
+
+fn made(content: &Content) -> Vec<&str> {
+    match content {
+        Content::ServerToolResult { kind, content, .. } => made::in_result(kind, content),
+        _ => Vec::new(),
+    }
 }

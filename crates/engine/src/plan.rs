@@ -59,6 +59,11 @@ pub(crate) async fn plan(
         pins: &session.pins,
     };
     let mut resolved = resolver.resolve(&naming.skills).await?;
+    // A session remembers the skills of no other vendor than Anthropic.
+    let same = own == Own::Translated || (theirs && asked.client == Client::Messages);
+    if naming.skills.is_empty() && same {
+        resolved.native.clone_from(&session.native);
+    }
     resolved.ours.extend(asked.members.iter().map(at_hand));
     let ours = !resolved.ours.is_empty() || session.id.is_some();
     let named = !resolved.native.is_empty() || session.upstream.is_some();

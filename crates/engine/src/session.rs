@@ -5,6 +5,7 @@ use prowess_sandbox::{Error as SandboxError, Sandbox, SkillFiles};
 use prowess_store::{SessionRecord, Store, TenantId};
 use prowess_toolbox::folder_of;
 use prowess_wire::Client;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::door::Door;
@@ -22,6 +23,8 @@ pub(crate) struct Session {
     pub(crate) upstream: Option<String>,
     /// What it was made with.
     pub(crate) pins: Vec<Pin>,
+    /// The upstream's own skills, as it last told them.
+    pub(crate) native: Vec<Value>,
 }
 
 impl Session {
@@ -40,10 +43,13 @@ impl Session {
             id: written.escape_debug().take(100).collect(),
         };
         let id = ids::session(written);
-        let Some(record) = store.session(tenant, &id).await? else {
+        let record = store.session(tenant, &id).await?;
+        let (pins, theirs) = skills_of(record.as_ref());
+        let Some(record) = record.filter(SessionRecord::is_ours) else {
             return match native {
                 true => Ok(Session {
                     upstream: Some(written.to_owned()),
+                    native: theirs,
                     ..Session::default()
                 }),
                 false => Err(none()),
@@ -57,7 +63,8 @@ impl Session {
         Ok(Session {
             id: Some(id),
             upstream: record.upstream,
-            pins: serde_json::from_value(record.skills).unwrap_or_default(),
+            pins,
+            native: theirs,
         })
     }
 
@@ -94,14 +101,13 @@ impl Session {
         tenant: &TenantId,
         used: Used<'_>,
     ) -> Value {
+        let pins = used.pins.iter().map(|pin| json!(pin));
         let record = SessionRecord {
             id: used.id.to_owned(),
             upstream: used.upstream,
-            skills: json!(used.pins),
+            skills: pins.chain(used.native.iter().cloned()).collect(),
         };
-        if let Err(error) = store.remember_session(tenant, &record).await {
-            tracing::warn!(%error, session = used.id, "the session cannot be remembered");
-        }
+        remember(store, tenant, &record).await;
         let expires = sandbox.expiry(tenant.as_str(), used.id).await.ok();
         let expires = expires.and_then(|at| Timestamp::from_second(i64::try_from(at).ok()?).ok());
         let id = match used.client {
@@ -117,6 +123,35 @@ impl Session {
             "files": used.files,
         })
     }
+}
+
+/// Remembers which skills the upstream's own container has, for clients whose dialect
+/// names a container again, but not its skills.
+pub(crate) async fn remember_upstream(store: &Store, tenant: &TenantId, told: Option<&Value>) {
+    let field = |key: &str| told.and_then(|container| container.get(key));
+    if let (Some(Value::String(id)), Some(Value::Array(skills))) = (field("id"), field("skills")) {
+        let record = SessionRecord {
+            id: id.clone(),
+            upstream: Some(id.clone()),
+            skills: json!(skills),
+        };
+        remember(store, tenant, &record).await;
+    }
+}
+
+async fn remember(store: &Store, tenant: &TenantId, record: &SessionRecord) {
+    if let Err(error) = store.remember_session(tenant, record).await {
+        tracing::warn!(%error, session = record.id, "the session cannot be remembered");
+    }
+}
+
+/// The skills that were remembered: ours, and the upstream's own.
+fn skills_of(record: Option<&SessionRecord>) -> (Vec<Pin>, Vec<Value>) {
+    let all = record.and_then(|record| record.skills.as_array());
+    let all = all.into_iter().flatten();
+    let pins = all.clone().filter_map(|skill| Pin::deserialize(skill).ok());
+    let native = all.filter(|skill| skill.get("version_id").is_none());
+    (pins.collect(), native.cloned().collect())
 }
 
 /// What a run knows of its session when it ends.

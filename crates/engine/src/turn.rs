@@ -13,6 +13,7 @@ use prowess_wire::{Client, Dialect};
 use serde_json::Value;
 
 use crate::ids;
+use crate::native::Notes;
 use crate::offer::Names;
 use crate::restore::Call;
 use crate::tell::Teller;
@@ -33,11 +34,13 @@ pub(crate) async fn listen(
     answer: Answer,
     toolbox: &Toolbox,
     names: &Names,
+    notes: &Notes<'_>,
     teller: &mut Teller,
 ) -> Result<Spoken, ApiError> {
     let mut listener = Listener {
         toolbox,
         names,
+        notes,
         separate: teller.spoke && teller.client == Client::Chat,
         teller,
         collector: Collector::new(Dialect::Messages),
@@ -65,6 +68,7 @@ pub(crate) async fn listen(
 struct Listener<'a> {
     toolbox: &'a Toolbox,
     names: &'a Names,
+    notes: &'a Notes<'a>,
     teller: &'a mut Teller,
     collector: Collector,
     blocks: usize,
@@ -133,6 +137,7 @@ impl Listener<'_> {
             }
             self.theirs.push(id.clone());
         }
+        self.notes.note(&block.content).await;
         self.open = Open::Told(self.teller.start(block).await);
     }
 

@@ -15,13 +15,14 @@ use crate::dispatch::{self, Done};
 use crate::engine::Engine;
 use crate::error::RunError;
 use crate::events::{RunEvent, Step, Turn};
+use crate::native::Notes;
 use crate::offer::{self, Names};
 use crate::plan::{native_skills, upstream_container};
 use crate::record::Log;
 use crate::resolve::{Chosen, Pin};
 use crate::restore::Call;
 use crate::seen::{self, Told};
-use crate::session::{Session, Used};
+use crate::session::{self, Session, Used};
 use crate::tell::Teller;
 use crate::turn::{Spoken, listen};
 use crate::{hidden, litellm, native};
@@ -142,7 +143,13 @@ impl Work {
             dropped,
         }))
         .await;
-        let heard = listen(reply.answer, &self.toolbox, &self.names, &mut self.teller).await;
+        let notes = Notes {
+            store: self.engine.store(),
+            tenant: &self.tenant,
+            provider: native::keeper(&self.route, &provider),
+        };
+        let (toolbox, names) = (&self.toolbox, &self.names);
+        let heard = listen(reply.answer, toolbox, names, &notes, &mut self.teller).await;
         let mut spoken = heard.map_err(|error| RunError::Broken(Box::new(error)))?;
         let usage = &spoken.response.usage;
         self.budget.took_turn(usage);
@@ -377,6 +384,10 @@ impl Work {
     async fn container(&mut self) -> Option<Value> {
         let upstream = self.upstream_container.take();
         let (Some(id), Some(workspace)) = (self.session_id(), self.toolbox.workspace()) else {
+            if self.teller.client != Client::Messages {
+                let store = self.engine.store();
+                session::remember_upstream(store, &self.tenant, upstream.as_ref()).await;
+            }
             return self.with_files(upstream);
         };
         let field = |key: &str| upstream.as_ref().and_then(|container| container.get(key));
@@ -387,7 +398,7 @@ impl Work {
             id: &id,
             upstream: upstream.or_else(|| self.session.upstream.clone()),
             pins: self.pins(),
-            native: native.unwrap_or_default(),
+            native: native.unwrap_or_else(|| native_skills(&self.request)),
             files: &self.collection.made,
         };
         let (store, sandbox) = (self.engine.store(), workspace.sandbox());

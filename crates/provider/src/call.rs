@@ -244,28 +244,38 @@ impl Target {
         answer: HttpAnswer,
         key: Option<&Secret>,
     ) -> Result<(CallError, Bytes), CallError> {
-        let provider = &self.provider.name;
-        let mut body = Idle::new(answer.body, http.client.timeouts().idle);
-        let bytes = read_all(&mut body, MAX_ERROR)
-            .await
-            .map_err(|error| error.to_call_error(provider))?
-            .ok_or_else(|| CallError::AnswerTooLarge {
-                provider: provider.clone(),
-                limit: MAX_ERROR,
-            })?;
-        let bytes = redacted(bytes, key);
-        let mut error = read_error(dialect, answer.status.as_u16(), &bytes);
-        if error.request_id.is_none() {
-            error.request_id = request_id(&answer.headers);
-        }
-        let error = CallError::Upstream {
-            provider: provider.clone(),
-            error: Box::new(error),
-            retry_after: retry_after(&answer.headers, std::time::SystemTime::now()),
-            should_retry: should_retry(&answer.headers),
-        };
-        Ok((error, bytes))
+        error_of(&self.provider.name, http, dialect, answer, key).await
     }
+}
+
+/// What an error answer of a provider says, and its body, both without the key in them.
+pub(crate) async fn error_of(
+    provider: &str,
+    http: &HttpEngine,
+    dialect: Dialect,
+    answer: HttpAnswer,
+    key: Option<&Secret>,
+) -> Result<(CallError, Bytes), CallError> {
+    let mut body = Idle::new(answer.body, http.client.timeouts().idle);
+    let bytes = read_all(&mut body, MAX_ERROR)
+        .await
+        .map_err(|error| error.to_call_error(provider))?
+        .ok_or_else(|| CallError::AnswerTooLarge {
+            provider: provider.to_owned(),
+            limit: MAX_ERROR,
+        })?;
+    let bytes = redacted(bytes, key);
+    let mut error = read_error(dialect, answer.status.as_u16(), &bytes);
+    if error.request_id.is_none() {
+        error.request_id = request_id(&answer.headers);
+    }
+    let error = CallError::Upstream {
+        provider: provider.to_owned(),
+        error: Box::new(error),
+        retry_after: retry_after(&answer.headers, std::time::SystemTime::now()),
+        should_retry: should_retry(&answer.headers),
+    };
+    Ok((error, bytes))
 }
 
 /// Some servers repeat the key in the error that refuses it.

@@ -24,6 +24,7 @@
 //! | `upstream` | one file per kind of provider: path, headers, auth, dialect |
 //! | `call`, `pass`, `events` | the two ways to call |
 //! | `count` | how many tokens a request has |
+//! | `held` | files that a provider's servers made and keep |
 //! | `lane`, `limit`, `breaker`, `retry` | patience |
 //! | `key`, `google` | keys and tokens |
 //! | `http` | the client and its bodies |
@@ -40,6 +41,7 @@ mod error;
 mod events;
 mod files;
 mod google;
+mod held;
 mod http;
 mod key;
 mod lane;
@@ -61,6 +63,7 @@ pub use crate::count::Counted;
 pub use crate::env::Env;
 pub use crate::error::CallError;
 pub use crate::events::EventStream;
+pub use crate::held::HeldFile;
 pub use crate::http::ByteStream;
 pub use crate::key::{KeyError, KeySource, Secret};
 pub use crate::models::{ModelEntry, UpstreamModel};
@@ -68,4 +71,4 @@ pub use crate::pass::Passed;
 pub use crate::providers::Providers;
 pub use crate::route::{Forwarded, Incoming, Route, Target};
 pub use crate::table::RouteError;
-pub use crate::upstream::Task;
+pub use crate::upstream::{FileAsk, Task};

@@ -99,7 +99,7 @@ impl Target {
 }
 
 /// The client's headers, as far as they are for the upstream.
-fn headers_of(caller: &Caller, own_key: bool) -> HeaderMap {
+pub(crate) fn headers_of(caller: &Caller, own_key: bool) -> HeaderMap {
     let mut headers = headers::to_upstream(&caller.headers, own_key);
     headers
         .entry(header::CONTENT_TYPE)

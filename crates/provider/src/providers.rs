@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
+use prowess_wire::Client;
+
 use crate::call::Caller;
 use crate::config::{Config, ConfigError};
 use crate::error::CallError;
+use crate::held::HeldFile;
 use crate::models::{ModelEntry, UpstreamModel};
 use crate::route::Route;
 use crate::table::{RouteError, Table};
+use crate::upstream::FileAsk;
 
 /// All providers and models. Cheap to clone; one per gateway, for it owns the pools.
 #[derive(Debug, Clone)]
@@ -47,5 +51,27 @@ impl Providers {
     ) -> Result<Vec<UpstreamModel>, CallError> {
         let provider = self.table.provider_named(provider)?;
         provider.list(caller).await
+    }
+
+    /// Whether a provider's own servers make files, and keep them.
+    pub fn keeps_files(&self, provider: &str) -> bool {
+        let provider = self.table.provider_named(provider);
+        provider.is_ok_and(|provider| provider.keeps_files())
+    }
+
+    /// Asks a provider for a file that its own servers made.
+    ///
+    /// Of a client that speaks the provider's own dialect the headers travel on, and an
+    /// error answer comes back as it was; to any other client it is an error of the call.
+    pub async fn file(
+        &self,
+        provider: &str,
+        ask: FileAsk,
+        id: &str,
+        client: Client,
+        caller: &Caller,
+    ) -> Result<HeldFile, CallError> {
+        let provider = self.table.provider_named(provider)?;
+        provider.file(ask, id, client, caller).await
     }
 }

@@ -235,6 +235,67 @@ fn a_pause_that_the_client_has_no_word_for_is_seen_through() {
     });
 }
 
+/// Responses names a container again, but has no place for its skills beside it.
+#[test]
+fn a_container_that_is_named_again_brings_back_its_skills() {
+    run(async {
+        let place = Place::open(1, "").await;
+        let stored = place.store(&SkillFixture::new("report")).await;
+        let model = Vendor::Anthropic.model(0);
+        let done = || vec![json!({"type": "text", "text": "Done."})];
+        let told = json!([{"type": "anthropic", "skill_id": "pptx", "version": "20251013"}]);
+        for (client, stream) in each() {
+            for mixed in [false, true] {
+                let stored = if mixed { vec![stored.as_str()] } else { vec![] };
+                let asked = names(client, &model, stream, &stored);
+                let ours = json!({"type": "tool_use", "id": "toolu_01", "name": "skill_bash",
+                    "input": {"command": "echo ours"}});
+                match mixed {
+                    true => {
+                        place.lanes[0].answer(ran(stream, "Both.", "tool_use", &[ours]));
+                        place.lanes[0].answer(says(stream, done(), "end_turn"));
+                    }
+                    false => {
+                        place.lanes[0].answer(ran(stream, "Here.", "end_turn", &[]));
+                    }
+                }
+                let answer = place.post(path(client), &asked).await;
+                let id = container(client, stream, &answer.text)["id"].clone();
+                place.lanes[0].requests().await;
+
+                let mut again = asks(client, &model, stream, &[]);
+                match client {
+                    Client::Responses => {
+                        let reference = json!({"type": "container_reference", "container_id": id});
+                        again["tools"][0]["environment"] = reference;
+                    }
+                    _ => again["container"] = id,
+                }
+                place.lanes[0].answer(says(stream, done(), "end_turn"));
+                let answer = place.post(path(client), &again).await;
+                assert_eq!(answer.status, 200, "{}", answer.text);
+                let requests = place.lanes[0].requests().await;
+                let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
+                let sent = json!({"id": "container_011theirs", "skills": told});
+                assert_eq!(body["container"], sent, "{client:?} {mixed}");
+                let tools = body["tools"].to_string();
+                assert!(tools.contains("code_execution_20250825"), "{tools}");
+                let system = body["system"].to_string();
+                assert_eq!(system.contains("- report:"), mixed, "{system}");
+            }
+        }
+        // Whoever speaks Anthropic's dialect goes on in it without us.
+        let mut passed = asks(Client::Messages, &model, false, &[]);
+        passed["container"] = "container_011theirs".into();
+        place.lanes[0].answer(says(false, done(), "end_turn"));
+        place.post(path(Client::Messages), &passed).await;
+        let requests = place.lanes[0].requests().await;
+        let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
+        assert_eq!(body["tools"][0]["type"], "code_execution_20260521");
+        assert_eq!(body["container"], "container_011theirs");
+    });
+}
+
 #[test]
 fn a_model_of_another_vendors_has_none_of_them() {
     run(async {

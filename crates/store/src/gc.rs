@@ -19,6 +19,9 @@ const REQUESTS: Duration = Duration::from_secs(24 * 3600);
 const SESSIONS: Duration = Duration::from_secs(60 * 24 * 3600);
 /// How long the record of a run is kept.
 const RUNS: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long it is remembered whose a provider's file is: as long as Anthropic lets one
+/// be kept that is to expire.
+const FOREIGN_FILES: Duration = Duration::from_secs(90 * 24 * 3600);
 /// How long usage is kept: more than a year, so that years can be compared.
 const USAGE: Duration = Duration::from_secs(400 * 24 * 3600);
 
@@ -47,6 +50,8 @@ impl Store {
         let sql = Sql::new("DELETE FROM requests WHERE created_at < $1");
         self.db().run(sql.bind(now.before(REQUESTS))).await?;
         self.forget_runs(now).await?;
+        self.drop_old_foreign_files(now.before(FOREIGN_FILES))
+            .await?;
         self.drop_old_usage(now.before(USAGE)).await?;
         self.drop_old_responses(now).await?;
         let mut after = String::new();

@@ -43,6 +43,7 @@
 //! | `resolve` | the way from an id to a loaded skill, mostly from memory |
 //! | `runs`, `sessions`, `hidden` | what runs leave behind |
 //! | `files`, `keys`, `key_limits`, `tenant` | the other things that stay |
+//! | `foreign` | which files a provider keeps, and for whom |
 //! | `usage`, `responses` | what requests to models used, and answers kept for later |
 //! | `gc` | collecting what nobody refers to |
 //! | `page`, `id`, `time`, `words`, `error` | what the others are made of |
@@ -59,6 +60,7 @@ mod config;
 mod db;
 mod error;
 mod files;
+mod foreign;
 mod gc;
 mod hidden;
 mod id;

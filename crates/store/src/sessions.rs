@@ -25,6 +25,14 @@ pub struct SessionRecord {
     pub skills: Value,
 }
 
+impl SessionRecord {
+    /// Whether it is a session of ours: some upstream's own container may be remembered
+    /// by itself, under its own id.
+    pub fn is_ours(&self) -> bool {
+        self.upstream.as_deref() != Some(self.id.as_str())
+    }
+}
+
 impl Store {
     /// Remembers a session, or what has changed about it.
     pub async fn remember_session(&self, tenant: &TenantId, session: &SessionRecord) -> Result<()> {
@@ -63,6 +71,7 @@ impl Store {
             })?,
         }))
     }
+
     /// Gives a session of the tenant's that is remembered a name, for people.
     pub async fn name_session(&self, tenant: &TenantId, id: &str, name: &str) -> Result<()> {
         let sql = Sql::new("UPDATE sessions SET name = ")

@@ -84,7 +84,7 @@ pub mod sse;
 mod stop_cut;
 mod streams;
 
-pub use anthropic::tweaks;
+pub use anthropic::{made, tweaks};
 pub use context::{Outgoing, ReadContext, ReplyContext, WriteOptions};
 pub use drops::Dropped;
 pub use error::WireError;

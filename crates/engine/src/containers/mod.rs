@@ -109,7 +109,7 @@ impl Containers {
     async fn find(&self, id: &str) -> Result<(Sandbox, String), RunError> {
         let session = ids::session(id);
         let known = self.engine.store().session(&self.tenant, &session).await?;
-        if known.is_none() {
+        if !known.is_some_and(|session| session.is_ours()) {
             return Err(none(id));
         }
         let sandbox = self.sandbox().await?;

@@ -1,14 +1,17 @@
 //! Anthropic's own API.
 
 use http::uri::InvalidUri;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use url::Url;
 
-use super::{Job, Task, below, get, post};
+use super::{FileAsk, Job, Task, below, get, post};
 use crate::http::{Address, HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
 const VERSION: HeaderName = HeaderName::from_static("anthropic-version");
+const BETA: HeaderName = HeaderName::from_static("anthropic-beta");
+/// What older versions of the API want to be told by those who ask for files.
+const FILES: &str = "files-api-2025-04-14";
 /// From this version on the SDKs send keys as bearer tokens, and the API refuses
 /// sampling parameters.
 const LATER: &str = "2026-10-21";
@@ -59,6 +62,27 @@ impl Anthropic {
         let mut url = below(&self.base, ["v1", "models"]);
         url.set_query(Some("limit=1000"));
         Ok(get(url, self.headers(headers, key)?))
+    }
+
+    pub(crate) fn file_request(
+        &self,
+        ask: FileAsk,
+        id: &str,
+        mut headers: HeaderMap,
+        key: Option<&Secret>,
+    ) -> Result<HttpRequest, KeyError> {
+        let named = headers.get_all(BETA).iter();
+        let mut named = named.filter_map(|betas| betas.to_str().ok());
+        if !named.any(|betas| betas.contains(FILES)) {
+            headers.append(BETA, HeaderValue::from_static(FILES));
+        }
+        let content = (ask == FileAsk::Content).then_some("content");
+        let path = ["v1", "files", id].into_iter().chain(content);
+        let mut request = get(below(&self.base, path), self.headers(headers, key)?);
+        if ask == FileAsk::Delete {
+            request.method = Method::DELETE;
+        }
+        Ok(request)
     }
 
     fn headers(&self, mut headers: HeaderMap, key: Option<&Secret>) -> Result<HeaderMap, KeyError> {

@@ -33,6 +33,17 @@ pub enum Task {
     CountTokens,
 }
 
+/// What is asked of a provider about a file that it keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileAsk {
+    /// What it is.
+    About,
+    /// What is in it.
+    Content,
+    /// That it be no more.
+    Delete,
+}
+
 /// A request, before it is addressed to an upstream.
 #[derive(Debug)]
 pub(crate) struct Job<'a> {
@@ -162,6 +173,25 @@ impl Upstream {
             Upstream::Azure(azure) => Some(azure.list_request(headers, key)),
             Upstream::Gemini(gemini) => Some(gemini.list_request(headers, key)),
             Upstream::Bedrock(_) | Upstream::Vertex(_) => None,
+        }
+    }
+
+    /// Whether its servers make files, and keep them.
+    pub(crate) fn keeps_files(&self) -> bool {
+        matches!(self, Upstream::Anthropic(_))
+    }
+
+    /// The request about a file that it keeps, where it keeps any.
+    pub(crate) fn file_request(
+        &self,
+        ask: FileAsk,
+        id: &str,
+        headers: HeaderMap,
+        key: Option<&Secret>,
+    ) -> Option<Result<HttpRequest, KeyError>> {
+        match self {
+            Upstream::Anthropic(anthropic) => Some(anthropic.file_request(ask, id, headers, key)),
+            _ => None,
         }
     }
 

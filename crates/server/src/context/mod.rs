@@ -22,7 +22,7 @@ use crate::dialect::Dialect;
 use crate::error::{self, ApiError};
 
 /// The id of a request, by which its log lines are found. It guards nothing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RequestId(u128);
 
 impl RequestId {
@@ -97,6 +97,7 @@ pub(crate) async fn around(mut request: Request, next: Next) -> Response {
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     let exchange = Exchange::begin(&request, route);
     request.extensions_mut().insert(exchange.dialect);
+    request.extensions_mut().insert(exchange.id);
     let response = next.run(request).instrument(exchange.span()).await;
     exchange.end(response)
 }

@@ -5,11 +5,16 @@
 //! is never mistaken for it. Where the key does stand elsewhere (in a schema of a tool
 //! that an answer repeats) it can only raise the count: the highest one counts.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 use prowess_wire::Client;
 use prowess_wire::neutral::Usage;
 
 const KEY: &[u8] = b"\"usage\":";
+/// Searchers are made once: that takes longer than to look through an event.
+static KEYS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(KEY));
+static EVENTS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"data:"));
 /// Bytes of a usage object at most.
 const MAX_OBJECT: usize = 4_096;
 
@@ -58,7 +63,7 @@ impl Scanner {
 
     /// Looks through the next bytes.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
-        self.events += memmem::find_iter(chunk, b"data:").count() as u64;
+        self.events += EVENTS.find_iter(chunk).count() as u64;
         let mut rest = chunk;
         while !rest.is_empty() {
             rest = match &mut self.state {
@@ -102,11 +107,11 @@ impl Scanner {
 fn find<'b>(tail: &[u8], bytes: &'b [u8]) -> Option<&'b [u8]> {
     let head = bytes.get(..KEY.len()).unwrap_or(bytes);
     let joint = [tail, head].concat();
-    if let Some(at) = memmem::find(&joint, KEY) {
+    if let Some(at) = KEYS.find(&joint) {
         let end = (at + KEY.len()).saturating_sub(tail.len());
         return bytes.get(end..);
     }
-    let at = memmem::find(bytes, KEY)?;
+    let at = KEYS.find(bytes)?;
     bytes.get(at + KEY.len()..)
 }
 

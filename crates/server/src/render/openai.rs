@@ -51,6 +51,47 @@ pub(crate) fn file(file: &FileRecord) -> Value {
     })
 }
 
+/// A file that Anthropic keeps, from what it says of it.
+pub(crate) fn foreign_file(id: &str, about: &Value) -> Value {
+    json!({
+        "id": id,
+        "object": "file",
+        "bytes": bytes(about),
+        "created_at": second(about, "created_at").unwrap_or_default(),
+        "filename": filename(about).unwrap_or(id),
+        "purpose": "assistants_output",
+        "status": "processed",
+        "expires_at": second(about, "expires_at"),
+    })
+}
+
+/// The same as one of a container. Where in it the file lay, nobody says.
+pub(crate) fn foreign_container_file(container: &str, id: &str, about: &Value) -> Value {
+    json!({
+        "id": id,
+        "object": "container.file",
+        "container_id": container,
+        "path": filename(about).unwrap_or(id),
+        "bytes": bytes(about),
+        "source": "assistant",
+        "created_at": second(about, "created_at").unwrap_or_default(),
+    })
+}
+
+fn filename(about: &Value) -> Option<&str> {
+    about.get("filename")?.as_str()
+}
+
+fn bytes(about: &Value) -> u64 {
+    let bytes = about.get("size_bytes").and_then(Value::as_u64);
+    bytes.unwrap_or_default()
+}
+
+fn second(about: &Value, key: &str) -> Option<i64> {
+    let at: jiff::Timestamp = about.get(key)?.as_str()?.parse().ok()?;
+    Some(at.as_second())
+}
+
 /// A list. The client asks for what comes after its last id.
 pub(crate) fn list(items: Vec<Value>, has_more: bool) -> Value {
     let id = |item: Option<&Value>| item.map_or(Value::Null, |item| item["id"].clone());

@@ -8,7 +8,7 @@ use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
 use crate::error::{Error, Result};
 
 /// The steps, oldest first. A step that has been released is never changed.
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     Step {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -27,6 +27,11 @@ const STEPS: [Step; 4] = [
     Step {
         sqlite: include_str!("../../migrations/0004_sqlite.sql"),
         postgres: include_str!("../../migrations/0004_postgres.sql"),
+    },
+    // Files that providers keep.
+    Step {
+        sqlite: include_str!("../../migrations/0005_sqlite.sql"),
+        postgres: include_str!("../../migrations/0005_postgres.sql"),
     },
 ];
 

@@ -16,6 +16,7 @@ mod collecting;
 mod crash;
 mod deleting;
 mod files;
+mod foreign;
 mod keys;
 mod object_store;
 mod pages;

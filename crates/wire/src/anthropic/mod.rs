@@ -6,6 +6,7 @@
 mod block_in;
 mod block_out;
 mod error;
+pub mod made;
 mod request_in;
 mod request_out;
 mod response_in;

@@ -8,7 +8,9 @@ use axum::http::header::{
     CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::response::{IntoResponse, Response};
+use prowess_store::Error as StoreError;
 
+use super::Visitor;
 use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::dialect::Dialect;
@@ -19,10 +21,17 @@ pub(crate) async fn content(
     State(app): State<App>,
     dialect: Dialect,
     caller: Caller,
+    visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
     caller.may(Need::ReadFiles)?;
-    let (file, content) = app.store().read_file(&caller.tenant, &id).await?;
+    let (file, content) = match app.store().read_file(&caller.tenant, &id).await {
+        Err(missing @ StoreError::NotFound { .. }) => {
+            let found = visitor.seek(&app, &caller, &id, missing).await?;
+            return found.content().await;
+        }
+        found => found?,
+    };
     if matches!(dialect, Dialect::Anthropic(_)) && !file.downloadable {
         let message =
             format!("file `{id}` was uploaded; only files that a run made can be fetched");

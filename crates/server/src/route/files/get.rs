@@ -2,8 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::Value;
+use axum::response::{IntoResponse, Response};
+use prowess_store::Error as StoreError;
 
+use super::{Shape, Visitor};
 use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::dialect::Dialect;
@@ -15,12 +17,20 @@ pub(crate) async fn get(
     State(app): State<App>,
     dialect: Dialect,
     caller: Caller,
+    visitor: Visitor,
     Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.may(Need::ReadFiles)?;
-    let file = app.store().file(&caller.tenant, &id).await?;
-    Ok(Json(match dialect {
+    let file = match app.store().file(&caller.tenant, &id).await {
+        Err(missing @ StoreError::NotFound { .. }) => {
+            let found = visitor.seek(&app, &caller, &id, missing).await?;
+            return found.about(Shape::File).await;
+        }
+        found => found?,
+    };
+    let told = match dialect {
         Dialect::Anthropic(_) => render::anthropic::file(&file),
         Dialect::OpenAi => render::openai::file(&file),
-    }))
+    };
+    Ok(Json(told).into_response())
 }

@@ -1,8 +1,9 @@
-//! `/v1/files`: one file per verb.
+//! `/v1/files`: one file per verb. What is not here may be a provider's: [`foreign`].
 
 mod content;
 mod create;
 mod delete;
+mod foreign;
 mod get;
 mod list;
 
@@ -11,6 +12,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::routing::get;
 
 pub(crate) use create::PURPOSES;
+pub(super) use foreign::{Shape, Visitor};
 
 use crate::app::App;
 

@@ -15,7 +15,7 @@ use crate::error::ApiError;
 use crate::limits::Refusal;
 
 /// A failure on the road to a model.
-pub(super) enum Failure {
+pub(in crate::route) enum Failure {
     /// Of the server itself, told like all its errors.
     Server(ApiError),
     /// Of the call, told in the words of the model's own dialect.
@@ -80,7 +80,11 @@ impl Failure {
     }
 
     /// The answer that tells a client of it.
-    pub(super) fn tell(self, client: Client, id: RequestId) -> Result<Response, ApiError> {
+    pub(in crate::route) fn tell(
+        self,
+        client: Client,
+        id: RequestId,
+    ) -> Result<Response, ApiError> {
         match self {
             Failure::Server(error) => Err(error),
             Failure::Call(failed) => {

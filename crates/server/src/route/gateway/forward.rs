@@ -14,6 +14,7 @@ use super::Wanted;
 use super::answer::{self, Reply};
 use super::body;
 use super::failure::Failure;
+use super::named::{self, Watch};
 use super::run::{self, Begun};
 use super::stored::{self, Kept};
 use crate::app::App;
@@ -110,7 +111,11 @@ impl Asked<'_> {
                     kept,
                 };
                 match called {
-                    Called::Forwarded(forwarded) => reply.give(forwarded).await,
+                    Called::Forwarded(forwarded) => {
+                        let watch = Watch::over(self.app, self.caller, client, &raw, &forwarded);
+                        let response = reply.give(forwarded).await?;
+                        Ok(named::seen(watch, response))
+                    }
                     Called::Run(begun) => Box::pin(begun.give(reply)).await,
                 }
             }
@@ -218,7 +223,7 @@ fn route(app: &App, model: &str) -> Result<Route, RouteError> {
 }
 
 /// What the provider is told of the client: its headers, but for those meant for us.
-fn on_behalf(mut headers: HeaderMap) -> OnBehalf {
+pub(in crate::route) fn on_behalf(mut headers: HeaderMap) -> OnBehalf {
     let key = headers.get(KEY_HEADER).and_then(|key| key.to_str().ok());
     let key = key.map(Secret::new);
     let ours: Vec<HeaderName> = headers

@@ -5,13 +5,15 @@
 //! model; [`run`] takes what needs a run of the engine's, and for everything else
 //! `prowess-provider` calls the model. [`answer`](mod@answer) gives back what came: as it
 //! came ([`passing`], [`scanned`]) or in the client's dialect ([`written`]). [`stored`]
-//! keeps what Responses clients go on from, and [`responses`] shows it. What the dialects
-//! mean is for `prowess-wire`; nothing here looks into a message.
+//! keeps what Responses clients go on from, and [`responses`] shows it; [`named`] notes
+//! whose files an upstream keeps. What the dialects mean is for `prowess-wire`; nothing
+//! here looks into a message.
 
 mod answer;
 mod body;
 mod failure;
 mod forward;
+mod named;
 mod passing;
 mod responses;
 mod run;
@@ -24,7 +26,9 @@ use prowess_provider::Task;
 use prowess_wire::Client;
 
 pub(super) use body::read as read_body;
+pub(super) use failure::Failure;
 pub(crate) use forward::forward;
+pub(super) use forward::on_behalf;
 
 use super::MOUNTS;
 use crate::app::App;

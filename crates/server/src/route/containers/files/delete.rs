@@ -2,21 +2,32 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::Value;
+use axum::response::{IntoResponse, Response};
+use prowess_engine::RunError;
 
 use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::error::ApiError;
 use crate::extract::Path;
 use crate::render::openai::deleted;
+use crate::route::files::{Shape, Visitor};
 
 pub(crate) async fn delete(
     State(app): State<App>,
     caller: Caller,
+    visitor: Visitor,
     Path((id, file)): Path<(String, String)>,
-) -> Result<Json<Value>, ApiError> {
+) -> Result<Response, ApiError> {
     caller.may(Need::UseModels)?;
     let containers = app.engine().containers(&caller.tenant);
-    containers.remove(&id, &file).await?;
-    Ok(Json(deleted(&file, "container.file.deleted")))
+    match containers.remove(&id, &file).await {
+        Err(missing @ (RunError::NoContainer { .. } | RunError::NoFile { .. })) => {
+            let found = visitor.seek(&app, &caller, &file, missing).await?;
+            found.delete(Shape::InContainer(&id)).await
+        }
+        removed => {
+            removed?;
+            Ok(Json(deleted(&file, "container.file.deleted")).into_response())
+        }
+    }
 }

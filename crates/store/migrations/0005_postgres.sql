@@ -1,0 +1,9 @@
+-- Files that a provider's own servers made and keep, by the tenant whose answer named them.
+CREATE TABLE foreign_files (
+    tenant     TEXT COLLATE "C" NOT NULL REFERENCES tenants (id),
+    id         TEXT COLLATE "C" NOT NULL,
+    provider   TEXT   NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (tenant, id)
+);
+CREATE INDEX foreign_files_by_age ON foreign_files (created_at);
