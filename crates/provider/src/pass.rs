@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use prowess_wire::is_error;
-use prowess_wire::raw;
+use prowess_wire::neutral::Usage;
+use prowess_wire::{is_error, raw, read_counts};
 
 use crate::call::Caller;
 use crate::config::Price;
@@ -33,8 +33,8 @@ pub struct Passed {
     pub status: StatusCode,
     /// The headers, without those about the connection.
     pub headers: HeaderMap,
-    /// The `usage` of an answer that is no stream and was read to its end, as JSON.
-    pub usage: Option<Box<str>>,
+    /// What an answer that is no stream and was read to its end says that it cost.
+    pub usage: Option<Usage>,
     /// The body.
     pub body: ByteStream,
 }
@@ -191,9 +191,11 @@ impl PassCall<'_> {
     }
 
     /// The token counts of an answer, which must be JSON.
-    fn usage_of(&self, answer: &[u8]) -> Result<Option<Box<str>>, CallError> {
+    fn usage_of(&self, answer: &[u8]) -> Result<Option<Usage>, CallError> {
         match raw::field(answer, "usage") {
-            Ok(usage) => Ok(usage.map(Box::from)),
+            Ok(usage) => {
+                Ok(usage.and_then(|usage| read_counts(self.incoming.client, usage.as_bytes())))
+            }
             Err(error) => Err(CallError::BadAnswer {
                 provider: self.target.provider.name.clone(),
                 reason: error.to_string(),

@@ -39,8 +39,8 @@ async fn a_client_of_the_same_dialect_is_spoken_for_with_the_providers_key() {
     anthropic-version: 2023-06-01
     anthropic-beta: a,b
     anthropic-beta: files-api-2025-04-14
-    accept-encoding: identity
     accept: application/binary
+    accept-encoding: identity
     x-api-key: sk-test-0123456789
     ");
 }

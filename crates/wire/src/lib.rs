@@ -65,6 +65,7 @@ mod calls;
 mod chat;
 mod context;
 mod converse;
+mod counts;
 mod drops;
 mod effort;
 mod error;
@@ -86,12 +87,11 @@ mod streams;
 
 pub use anthropic::{made, tweaks};
 pub use context::{Outgoing, ReadContext, ReplyContext, WriteOptions};
+pub use counts::read_counts;
 pub use drops::Dropped;
 pub use error::WireError;
 pub use render::{Rendered, render};
-pub use roads::{
-    is_error, read_error, read_request, read_response, read_usage, write_request, write_response,
-};
+pub use roads::{is_error, read_error, read_request, read_response, write_request, write_response};
 pub use streams::{StreamReader, StreamWriter};
 
 /// A dialect a model's server speaks.

@@ -6,7 +6,7 @@ use crate::context::{Outgoing, ReadContext, ReplyContext, WriteOptions};
 use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
 use crate::fields::{Path, parse};
-use crate::neutral::{ApiError, ErrorKind, Request, Response, Usage};
+use crate::neutral::{ApiError, ErrorKind, Request, Response};
 use crate::stop_cut::cut_response;
 use crate::{Client, Dialect, anthropic, chat, converse, gemini, openai, responses};
 
@@ -91,18 +91,6 @@ pub fn is_error(client: Client, body: &[u8]) -> bool {
         Client::Messages => anthropic::is_error(&body),
         Client::Chat | Client::Responses => openai::is_error(&body),
     }
-}
-
-/// Reads the token counts of an answer in a client's dialect; none when they are not
-/// what the dialect has.
-pub fn read_usage(client: Client, usage: Value) -> Option<Usage> {
-    let path = &Path::Root.key("usage");
-    let read = match client {
-        Client::Messages => anthropic::read_usage(usage, path),
-        Client::Chat => openai::read_usage(usage, path, &chat::USAGE),
-        Client::Responses => openai::read_usage(usage, path, &responses::USAGE),
-    };
-    read.ok()
 }
 
 /// Reads an upstream's error answer. A body that is none of the dialect's (a proxy's

@@ -95,9 +95,7 @@ impl Scanner {
     }
 
     fn found(&mut self, object: &[u8]) {
-        let value = serde_json::from_slice(object).ok();
-        let usage = value.and_then(|value| prowess_wire::read_usage(self.client, value));
-        if let Some(usage) = usage {
+        if let Some(usage) = prowess_wire::read_counts(self.client, object) {
             self.usage.get_or_insert_default().raise(&usage);
         }
     }

@@ -27,4 +27,3 @@ pub(crate) use response_out::write_response;
 pub(crate) use stream_in::MessagesReader;
 pub(crate) use stream_out::write_event;
 pub(crate) use tools::freeform_schema;
-pub(crate) use usage::read_usage;

@@ -93,9 +93,7 @@ impl Reply {
             let scanned = Scanned::new(body, client, status, self.asked_bytes, self.meter);
             Body::from_stream(Passing::new(client, scanned, self.id))
         } else {
-            if let Some(usage) = usage.and_then(|usage| serde_json::from_str(&usage).ok())
-                && let Some(usage) = prowess_wire::read_usage(self.client, usage)
-            {
+            if let Some(usage) = usage {
                 self.meter.used(&usage);
             }
             self.ahead(body, status, provider).await?

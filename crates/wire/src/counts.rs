@@ -1,0 +1,190 @@
+//! The token counts of an answer that only passes: read from their text, with nothing
+//! kept of what else stands there.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use crate::Client;
+use crate::neutral::Usage;
+
+/// Reads the token counts of an answer in a client's dialect; none when they are not
+/// what the dialect has.
+pub fn read_counts(client: Client, usage: &[u8]) -> Option<Usage> {
+    let told: Told = serde_json::from_slice(usage).ok()?;
+    Some(match client {
+        Client::Messages => Usage {
+            input_tokens: told.input_tokens.0,
+            output_tokens: told.output_tokens.0,
+            cache_read_input_tokens: told.cache_read_input_tokens.0,
+            cache_creation_input_tokens: told.cache_creation_input_tokens.0,
+            thinking_tokens: told.output_tokens_details.thinking_tokens.0,
+            ..Usage::default()
+        },
+        Client::Chat => of_openai(
+            told.prompt_tokens,
+            told.prompt_tokens_details,
+            told.completion_tokens,
+            told.completion_tokens_details,
+        ),
+        Client::Responses => of_openai(
+            told.input_tokens,
+            told.input_tokens_details,
+            told.output_tokens,
+            told.output_tokens_details,
+        ),
+    })
+}
+
+/// Cached input is part of the input there, apart from it here.
+fn of_openai(input: Count, of_input: Details, output: Count, of_output: Details) -> Usage {
+    let (cached, written) = (of_input.cached_tokens.0, of_input.cache_write_tokens.0);
+    Usage {
+        input_tokens: input.0.saturating_sub(cached).saturating_sub(written),
+        output_tokens: output.0,
+        cache_read_input_tokens: cached,
+        cache_creation_input_tokens: written,
+        thinking_tokens: of_output.reasoning_tokens.0,
+        ..Usage::default()
+    }
+}
+
+/// All that any dialect tells; some servers tell it in the words of several.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Told {
+    input_tokens: Count,
+    output_tokens: Count,
+    cache_read_input_tokens: Count,
+    cache_creation_input_tokens: Count,
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    #[serde(deserialize_with = "or_null")]
+    input_tokens_details: Details,
+    #[serde(deserialize_with = "or_null")]
+    output_tokens_details: Details,
+    #[serde(deserialize_with = "or_null")]
+    prompt_tokens_details: Details,
+    #[serde(deserialize_with = "or_null")]
+    completion_tokens_details: Details,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    cached_tokens: Count,
+    cache_write_tokens: Count,
+    reasoning_tokens: Count,
+    thinking_tokens: Count,
+}
+
+fn or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Details, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// A number of tokens. What is none counts for nothing.
+#[derive(Default)]
+struct Count(u64);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Number)
+    }
+}
+
+struct Number;
+
+impl<'de> Visitor<'de> for Number {
+    type Value = Count;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number of tokens")
+    }
+
+    fn visit_u64<E>(self, count: u64) -> Result<Count, E> {
+        Ok(Count(count))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Count, E> {
+        Ok(Count(0))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
+        Ok(Count(0))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
+        Ok(Count(0))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Count, E> {
+        Ok(Count(0))
+    }
+
+    fn visit_unit<E>(self) -> Result<Count, E> {
+        Ok(Count(0))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Count, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Count(0))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Count, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Count(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dialects_counts_are_read_the_same() {
+        let texts = [
+            (
+                Client::Messages,
+                r#"{"input_tokens":7,"output_tokens":9,"cache_read_input_tokens":2,
+                    "cache_creation_input_tokens":1,"service_tier":"standard",
+                    "cache_creation":{"ephemeral_5m_input_tokens":1},
+                    "output_tokens_details":{"thinking_tokens":4}}"#,
+            ),
+            (
+                Client::Chat,
+                r#"{"prompt_tokens":10,"completion_tokens":9,"total_tokens":19,"cost":null,
+                    "prompt_tokens_details":{"cached_tokens":2,"cache_write_tokens":1,"audio":0.0},
+                    "completion_tokens_details":{"reasoning_tokens":4},"input_tokens":1}"#,
+            ),
+            (
+                Client::Responses,
+                r#"{"input_tokens":10,"output_tokens":9,
+                    "input_tokens_details":{"cached_tokens":2,"cache_write_tokens":1},
+                    "output_tokens_details":{"reasoning_tokens":4}}"#,
+            ),
+        ];
+        for (client, text) in texts {
+            let usage = Usage {
+                input_tokens: 7,
+                output_tokens: 9,
+                cache_read_input_tokens: 2,
+                cache_creation_input_tokens: 1,
+                thinking_tokens: 4,
+                ..Usage::default()
+            };
+            assert_eq!(read_counts(client, text.as_bytes()), Some(usage), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_count_counts_for_nothing() {
+        let text = br#"{"prompt_tokens":3,"completion_tokens":null,"prompt_tokens_details":null,
+            "completion_tokens_details":{"reasoning_tokens":{"a":[1]}}}"#;
+        let usage = read_counts(Client::Chat, text).unwrap();
+        assert_eq!((usage.input_tokens, usage.output_tokens), (3, 0));
+        for none in [&b"null"[..], b"3", b"{", b"\xff"] {
+            assert_eq!(read_counts(Client::Chat, none), None);
+        }
+    }
+}
