@@ -71,7 +71,7 @@ pub fn nginx(model: SocketAddr) -> Result<Gateway> {
     })
 }
 
-/// The release build of Prowess, as installed.
+/// Prowess as it is built for others.
 pub fn prowess(model: SocketAddr) -> Result<Gateway> {
     let folder = folder()?;
     let address = free_address()?;

@@ -21,6 +21,8 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
 
 /// Serves until the server closes its end of the socket, which is standard input.
 pub(crate) fn run() -> ! {
+    // The server does without them, and whatever it starts would inherit that.
+    let _ = rustix::thread::disable_transparent_huge_pages(false);
     let socket = rustix::stdio::stdin();
     // Nothing but the socket is meant for us, whatever the server's libraries left open.
     let code = match sys::close_from(3)

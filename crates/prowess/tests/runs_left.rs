@@ -1,5 +1,5 @@
 //! Clients that leave in each phase of a run, and many runs at once: what was started
-//! ends, and what was kept stays usable.
+//! ends, what was kept stays usable, and how the server is set up stays with the server.
 
 #![expect(
     clippy::unwrap_used,
@@ -244,4 +244,20 @@ fn is_running(argument: &str) -> bool {
         let mut words = line.split(|byte| *byte == 0);
         words.any(|word| word == argument.as_bytes())
     })
+}
+
+#[test]
+fn a_server_does_without_huge_pages_and_what_it_runs_does_not() {
+    run(async {
+        let (place, skill) = place().await;
+        let pid = place.server.pid();
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        assert!(status.contains("THP_enabled:\t0"), "{status}");
+        let upstream = &place.lanes[0];
+        let look = bash("grep THP_enabled /proc/self/status");
+        upstream.answer(VENDOR.calls(true, "I look.", &[look]));
+        upstream.answer(VENDOR.says(true, "Done."));
+        let told = place.post("/v1/messages", &asked(&skill)).await;
+        assert!(told.text.contains("THP_enabled:\\t1"), "{}", told.text);
+    });
 }

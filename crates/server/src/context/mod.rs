@@ -23,17 +23,17 @@ use crate::error::{self, ApiError};
 
 /// The id of a request, by which its log lines are found. It guards nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct RequestId(u128);
+pub(crate) struct RequestId(u64, u32);
 
 impl RequestId {
     fn new() -> RequestId {
-        RequestId(fastrand::u128(..) >> 32)
+        RequestId(fastrand::u64(..), fastrand::u32(..))
     }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "req_{:024x}", self.0)
+        write!(f, "req_{:016x}{:08x}", self.0, self.1)
     }
 }
 
