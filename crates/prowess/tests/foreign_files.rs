@@ -426,7 +426,10 @@ fn a_callers_own_key_goes_along_where_it_may() {
                 .header("prowess-provider-key", "brought-along")
         };
         let posted = with_key(Method::POST, "/v1/messages").body(asked.to_string());
-        assert_eq!(posted.send().await.unwrap().status(), 200);
+        let posted = posted.send().await.unwrap();
+        assert_eq!(posted.status(), 200);
+        // Only who has read the name of a file may ask for it.
+        assert!(posted.text().await.unwrap().contains("file_011theirs"));
         let got = with_key(Method::GET, "/v1/files/file_011theirs");
         assert_eq!(got.send().await.unwrap().status(), 200);
         for sent in place.lanes[0].requests().await {
