@@ -77,7 +77,7 @@ impl Notes<'_> {
 /// The provider of a turn, if its servers make files and keep them.
 pub(crate) fn keeper<'a>(route: &Route, provider: &'a str) -> Option<&'a str> {
     let mut targets = route.targets().iter();
-    let keeps = |target: &Target| target.provider() == provider && target.kind() == "anthropic";
+    let keeps = |target: &Target| target.provider() == provider && target.keeps_files();
     targets.any(keeps).then_some(provider)
 }
 

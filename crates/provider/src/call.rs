@@ -8,9 +8,9 @@ use prowess_wire::{Dialect, Dropped, ReadContext, read_error, read_response, wri
 use crate::config::Price;
 use crate::error::CallError;
 use crate::events::EventStream;
-use crate::http::{HttpAnswer, Idle, headers, read_all, retry_after, should_retry};
-use crate::key::Secret;
-use crate::provider::{Engine, HttpEngine};
+use crate::http::{HttpAnswer, HttpRequest, Idle, headers, read_all, retry_after, should_retry};
+use crate::key::{KeyError, Secret};
+use crate::provider::{Engine, HttpEngine, Provider};
 use crate::retry::Tries;
 use crate::route::Target;
 use crate::upstream::{Job, Task};
@@ -158,6 +158,7 @@ impl UpstreamCall<'_> {
         if !answer.status.is_success() {
             let (error, _) = self
                 .target
+                .provider
                 .error_of(self.http, self.dialect, answer, self.key.as_ref())
                 .await?;
             return Err(error);
@@ -225,15 +226,26 @@ impl Target {
         job: Job<'_>,
         key: Option<&Secret>,
     ) -> Result<HttpAnswer, CallError> {
-        let mut request = http
-            .upstream
-            .request(job, key)
-            .map_err(|error| CallError::Key {
-                provider: self.provider.name.clone(),
-                error,
-            })?;
-        http.add_headers(&mut request.headers);
+        let request = self
+            .provider
+            .addressed(http, http.upstream.request(job, key))?;
         http.client.send(request).await
+    }
+}
+
+impl Provider {
+    /// A request to it, with the headers that all of them have.
+    pub(crate) fn addressed(
+        &self,
+        http: &HttpEngine,
+        request: Result<HttpRequest, KeyError>,
+    ) -> Result<HttpRequest, CallError> {
+        let mut request = request.map_err(|error| CallError::Key {
+            provider: self.name.clone(),
+            error,
+        })?;
+        http.add_headers(&mut request.headers);
+        Ok(request)
     }
 
     /// What an error answer says, and its body, both without the key in them.
@@ -244,38 +256,27 @@ impl Target {
         answer: HttpAnswer,
         key: Option<&Secret>,
     ) -> Result<(CallError, Bytes), CallError> {
-        error_of(&self.provider.name, http, dialect, answer, key).await
+        let mut body = Idle::new(answer.body, http.client.timeouts().idle);
+        let bytes = read_all(&mut body, MAX_ERROR)
+            .await
+            .map_err(|error| error.to_call_error(&self.name))?
+            .ok_or_else(|| CallError::AnswerTooLarge {
+                provider: self.name.clone(),
+                limit: MAX_ERROR,
+            })?;
+        let bytes = redacted(bytes, key);
+        let mut error = read_error(dialect, answer.status.as_u16(), &bytes);
+        if error.request_id.is_none() {
+            error.request_id = request_id(&answer.headers);
+        }
+        let error = CallError::Upstream {
+            provider: self.name.clone(),
+            error: Box::new(error),
+            retry_after: retry_after(&answer.headers, std::time::SystemTime::now()),
+            should_retry: should_retry(&answer.headers),
+        };
+        Ok((error, bytes))
     }
-}
-
-/// What an error answer of a provider says, and its body, both without the key in them.
-pub(crate) async fn error_of(
-    provider: &str,
-    http: &HttpEngine,
-    dialect: Dialect,
-    answer: HttpAnswer,
-    key: Option<&Secret>,
-) -> Result<(CallError, Bytes), CallError> {
-    let mut body = Idle::new(answer.body, http.client.timeouts().idle);
-    let bytes = read_all(&mut body, MAX_ERROR)
-        .await
-        .map_err(|error| error.to_call_error(provider))?
-        .ok_or_else(|| CallError::AnswerTooLarge {
-            provider: provider.to_owned(),
-            limit: MAX_ERROR,
-        })?;
-    let bytes = redacted(bytes, key);
-    let mut error = read_error(dialect, answer.status.as_u16(), &bytes);
-    if error.request_id.is_none() {
-        error.request_id = request_id(&answer.headers);
-    }
-    let error = CallError::Upstream {
-        provider: provider.to_owned(),
-        error: Box::new(error),
-        retry_after: retry_after(&answer.headers, std::time::SystemTime::now()),
-        should_retry: should_retry(&answer.headers),
-    };
-    Ok((error, bytes))
 }
 
 /// Some servers repeat the key in the error that refuses it.

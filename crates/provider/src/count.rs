@@ -98,7 +98,8 @@ impl Target {
         let answer = self.send(http, job, key.as_ref()).await?;
         let status = answer.status.as_u16();
         if !answer.status.is_success() {
-            let refused = self.error_of(http, dialect, answer, key.as_ref()).await?.0;
+            let refused = self.provider.error_of(http, dialect, answer, key.as_ref());
+            let refused = refused.await?.0;
             // Not every server, and not every model, can count.
             return match status {
                 400 | 404 | 405 | 501 => {

@@ -4,7 +4,7 @@
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prowess_wire::{Client, Dialect, is_error};
 
-use crate::call::{Caller, error_of};
+use crate::call::Caller;
 use crate::error::CallError;
 use crate::http::{ByteStream, Idle, headers};
 use crate::pass::headers_of;
@@ -48,12 +48,7 @@ impl Provider {
         };
         let request = http.upstream.file_request(ask, id, headers, key.as_ref());
         let request = request.ok_or_else(|| self.keeps_none())?;
-        let mut request = request.map_err(|error| CallError::Key {
-            provider: self.name.clone(),
-            error,
-        })?;
-        http.add_headers(&mut request.headers);
-        let answer = http.client.send(request).await?;
+        let answer = http.client.send(self.addressed(http, request)?).await?;
         let (status, told) = (answer.status, answer.headers.clone());
         if status.is_success() || status == StatusCode::NOT_MODIFIED {
             let body = Idle::new(answer.body, http.client.timeouts().idle);
@@ -63,7 +58,7 @@ impl Provider {
                 body: ByteStream::new(body, &self.name),
             });
         }
-        let refused = error_of(&self.name, http, Dialect::Messages, answer, key.as_ref());
+        let refused = self.error_of(http, Dialect::Messages, answer, key.as_ref());
         let (error, body) = refused.await?;
         // An error that the client would not understand is told in other words.
         if client != Client::Messages || !is_error(client, &body) {

@@ -60,12 +60,7 @@ impl Provider {
             .upstream
             .list_request(list_headers(), key.as_ref())
             .ok_or_else(|| self.no_list())?;
-        let mut request = request.map_err(|error| CallError::Key {
-            provider: self.name.clone(),
-            error,
-        })?;
-        http.add_headers(&mut request.headers);
-        let answer = http.client.send(request).await?;
+        let answer = http.client.send(self.addressed(http, request)?).await?;
         let status = answer.status;
         let mut body = Idle::new(answer.body, http.client.timeouts().idle);
         let bytes = read_all(&mut body, MAX_LIST)

@@ -154,7 +154,8 @@ impl PassCall<'_> {
             return self.begin(answer).await;
         }
         let (status, headers) = (answer.status, answer.headers.clone());
-        let told = self.target.error_of(self.http, dialect, answer, key);
+        let provider = &self.target.provider;
+        let told = provider.error_of(self.http, dialect, answer, key);
         let (error, body) = Box::pin(told).await?;
         // An error that the client would not understand is told in other words.
         if is_error(self.incoming.client, &body) {

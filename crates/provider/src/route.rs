@@ -78,6 +78,11 @@ impl Target {
         self.provider.kind
     }
 
+    /// Whether the provider's own servers make files, and keep them.
+    pub fn keeps_files(&self) -> bool {
+        self.provider.keeps_files()
+    }
+
     /// What its tokens cost, where that is configured.
     pub fn price(&self) -> Option<&Price> {
         self.lane.price.as_ref()

@@ -139,7 +139,35 @@ impl<'de> Visitor<'de> for Number {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::{anthropic, chat, openai, responses};
+
+    proptest! {
+        /// The same counts as by the roads that read whole answers.
+        #[test]
+        fn what_each_dialect_writes_is_read_back(
+            [input_tokens, output_tokens, read, written, thinking] in proptest::array::uniform5(0..1_u64 << 40),
+        ) {
+            let usage = Usage {
+                input_tokens,
+                output_tokens,
+                cache_read_input_tokens: read,
+                cache_creation_input_tokens: written,
+                thinking_tokens: thinking,
+                ..Usage::default()
+            };
+            for (client, text) in [
+                (Client::Messages, anthropic::usage::write_usage(&usage)),
+                (Client::Chat, openai::write_usage(&usage, &chat::USAGE)),
+                (Client::Responses, openai::write_usage(&usage, &responses::USAGE)),
+            ] {
+                let told = read_counts(client, text.to_string().as_bytes());
+                prop_assert_eq!(told.as_ref(), Some(&usage), "{}", text);
+            }
+        }
+    }
 
     #[test]
     fn every_dialects_counts_are_read_the_same() {

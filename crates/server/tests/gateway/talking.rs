@@ -46,6 +46,25 @@ async fn every_client_talks_to_every_vendor() {
 }
 
 #[tokio::test]
+async fn where_models_are_asked_other_methods_are_told_which_one_is_meant() {
+    let gateway = Gateway::start().await;
+    for path in [
+        "/v1/messages",
+        "/anthropic/v1/messages/count_tokens",
+        "/openai/v1/chat/completions",
+        "/v1/v1/responses",
+        "/v1/responses/input_tokens",
+    ] {
+        let answer = gateway.get(path, &[]).await;
+        assert_eq!(answer.status, 405, "{path}: {}", answer.text());
+        assert_eq!(answer.header("allow"), Some("POST"), "{path}");
+        let named = format!("GET means nothing at {path}");
+        assert!(answer.text().contains(&named), "{}", answer.text());
+        assert!(answer.header("request-id").unwrap().starts_with("req_"));
+    }
+}
+
+#[tokio::test]
 async fn a_scripted_model_answers_every_client() {
     let gateway = Gateway::start().await;
     for (_, client) in CLIENTS {

@@ -15,7 +15,7 @@ mod stream_in;
 mod stream_out;
 mod tools;
 pub mod tweaks;
-mod usage;
+pub(crate) mod usage;
 
 pub(crate) use block_in::read_block;
 pub(crate) use block_out::to_client as block_to_client;

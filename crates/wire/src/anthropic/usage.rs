@@ -25,7 +25,7 @@ pub(crate) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireErr
     Ok(usage)
 }
 
-pub(super) fn write_usage(usage: &Usage) -> Value {
+pub(crate) fn write_usage(usage: &Usage) -> Value {
     let mut map = Map::new();
     map.insert("input_tokens".to_owned(), usage.input_tokens.into());
     map.insert(
