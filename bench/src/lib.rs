@@ -6,6 +6,8 @@
 
 pub mod gateway;
 pub mod sample;
+pub mod server;
+pub mod stop;
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -15,6 +17,14 @@ pub fn median(times: &[Duration]) -> Option<Duration> {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();
     sorted.get(sorted.len() / 2).copied()
+}
+
+/// The duration that this share of all, in hundredths, does not exceed; none of no durations.
+pub fn percentile(times: &[Duration], hundredths: usize) -> Option<Duration> {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    let rank = (sorted.len() * hundredths).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied()
 }
 
 /// One line of a comparison: the same work by us and by another.
@@ -54,6 +64,17 @@ fn millis(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percentile_is_a_duration_that_was_measured() {
+        let times: Vec<_> = (1..=20).rev().map(Duration::from_millis).collect();
+        let millis = |hundredths| percentile(&times, hundredths).map(|time| time.as_millis());
+        assert_eq!(
+            [millis(50), millis(95), millis(100)],
+            [Some(10), Some(19), Some(20)]
+        );
+        assert_eq!(percentile(&[], 95), None);
+    }
 
     #[test]
     fn a_table_gives_medians_and_how_many_times_we_are_faster() {

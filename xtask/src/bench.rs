@@ -5,7 +5,7 @@ use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// live with it; the others are binaries of the package in `bench/`.
-const ALL: [&str; 8] = [
+const ALL: [&str; 10] = [
     "validate",
     "pack",
     "discover",
@@ -14,6 +14,8 @@ const ALL: [&str; 8] = [
     "sandbox",
     "gateway",
     "gateway-load",
+    "neighbours",
+    "faults",
 ];
 
 /// Run a benchmark, or all of them.

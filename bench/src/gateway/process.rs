@@ -46,6 +46,16 @@ impl Process {
         self.address
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it has not ended yet.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// How long it took from its start until it accepted a connection.
     pub fn ready(&self) -> Duration {
         self.ready

@@ -129,8 +129,8 @@ pub fn litellm(environment: &Path, model: SocketAddr) -> Result<Gateway> {
     })
 }
 
-/// The built command, beside this program.
-fn binary() -> Result<PathBuf> {
+/// The built command, beside this program, unless `PROWESS_BENCH_BINARY` names another.
+pub fn binary() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("PROWESS_BENCH_BINARY") {
         return Ok(given.into());
     }

@@ -1,0 +1,190 @@
+//! A light, constant load of mixed requests, and what became of each.
+//!
+//! Every kind has a loop of its own, so that one that is not answered does not hold up
+//! the others.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use prowess_bench::server::ScriptedCommand;
+use prowess_bench::server::outcome::Outcome;
+use prowess_bench::server::tenant::Tenant;
+use prowess_bench::stop::{Stop, StopSource};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+/// From the start of one request of a kind to that of the next.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// The load ends by itself after this long.
+const TIME_LIMIT: Duration = Duration::from_secs(3_600);
+/// Requests in a row that must be done before a kind counts as served.
+const IN_A_ROW: usize = 3;
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// What is requested.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    PassThrough,
+    Upload,
+    Run,
+    Health,
+    Ready,
+}
+
+impl Kind {
+    pub(crate) const ALL: [Kind; 5] = [
+        Kind::PassThrough,
+        Kind::Upload,
+        Kind::Run,
+        Kind::Health,
+        Kind::Ready,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::PassThrough => "pass-through",
+            Kind::Upload => "upload, delete",
+            Kind::Run => "run",
+            Kind::Health => "/healthz",
+            Kind::Ready => "/readyz",
+        }
+    }
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub(crate) struct Sample {
+    pub(crate) kind: Kind,
+    pub(crate) start: Instant,
+    pub(crate) end: Instant,
+    pub(crate) outcome: Outcome,
+}
+
+type Samples = Arc<Mutex<Vec<Sample>>>;
+
+/// The load, while it lasts.
+pub(crate) struct Load {
+    source: StopSource,
+    loops: JoinSet<()>,
+    samples: Samples,
+}
+
+impl Load {
+    pub(crate) fn start(runtime: &Runtime, tenant: Tenant, skill: String) -> Load {
+        let _context = runtime.enter();
+        let (source, stop) = StopSource::within(TIME_LIMIT);
+        let samples = Samples::default();
+        let mut loops = JoinSet::new();
+        for kind in Kind::ALL {
+            let sender = Sender {
+                tenant: tenant.clone(),
+                skill: skill.clone(),
+                kind,
+                next_skill: 1,
+            };
+            loops.spawn(repeat(sender, stop.clone(), Arc::clone(&samples)));
+        }
+        Load {
+            source,
+            loops,
+            samples,
+        }
+    }
+
+    /// Waits until several requests in a row of every kind, all begun after `since`, are
+    /// done. Gives how long after `since` the first of those of the last kind was done; or
+    /// what became of a kind that was not served within the limit.
+    pub(crate) fn until_served(&self, since: Instant, limit: Duration) -> Result<Duration, String> {
+        loop {
+            let states = Kind::ALL.map(|kind| served_at(&lock(&self.samples), kind, since));
+            if let Some(times) = states.iter().cloned().collect::<Option<Vec<_>>>() {
+                let last = times.into_iter().max().unwrap_or(since);
+                return Ok(last.saturating_duration_since(since));
+            }
+            if since.elapsed() > limit {
+                return Err(unserved(&lock(&self.samples), since));
+            }
+            std::thread::sleep(LOOK_AGAIN);
+        }
+    }
+
+    /// Ends the load after what is under way, and gives all requests there were.
+    pub(crate) fn stop(mut self, runtime: &Runtime) -> Vec<Sample> {
+        self.source.stop();
+        runtime.block_on(async { while self.loops.join_next().await.is_some() {} });
+        std::mem::take(&mut lock(&self.samples))
+    }
+}
+
+fn lock(samples: &Samples) -> MutexGuard<'_, Vec<Sample>> {
+    samples.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// When the first of the newest unbroken row of a kind's requests was done, if the row is
+/// long enough.
+fn served_at(samples: &[Sample], kind: Kind, since: Instant) -> Option<Instant> {
+    let mut own = samples.iter().rev();
+    let own = own.by_ref().filter(|sample| sample.kind == kind);
+    let row: Vec<_> = own
+        .take_while(|sample| sample.start >= since && sample.outcome.is_done())
+        .collect();
+    (row.len() >= IN_A_ROW)
+        .then(|| row.last().map(|sample| sample.end))
+        .flatten()
+}
+
+/// The kinds that are not served, and what became of the last request of each.
+fn unserved(samples: &[Sample], since: Instant) -> String {
+    let mut all = Vec::new();
+    for kind in Kind::ALL {
+        if served_at(samples, kind, since).is_some() {
+            continue;
+        }
+        let last = samples.iter().rev().find(|sample| sample.kind == kind);
+        let class = last.map_or("nothing".to_owned(), |last| last.outcome.class());
+        all.push(format!("{}: {class}", kind.name()));
+    }
+    all.join(", ")
+}
+
+/// Sends the requests of one kind.
+struct Sender {
+    tenant: Tenant,
+    skill: String,
+    kind: Kind,
+    next_skill: usize,
+}
+
+async fn repeat(mut sender: Sender, stop: Stop, samples: Samples) {
+    while !stop.is_due() {
+        let start = Instant::now();
+        let outcome = sender.send().await;
+        lock(&samples).push(Sample {
+            kind: sender.kind,
+            start,
+            end: Instant::now(),
+            outcome,
+        });
+        stop.pause(INTERVAL.saturating_sub(start.elapsed())).await;
+    }
+}
+
+impl Sender {
+    async fn send(&mut self) -> Outcome {
+        let tenant = &self.tenant;
+        match self.kind {
+            Kind::PassThrough => tenant.pass_through().await,
+            Kind::Run => tenant.run(&self.skill, ScriptedCommand::Print).await,
+            Kind::Health => tenant.health("/healthz").await,
+            Kind::Ready => tenant.health("/readyz").await,
+            Kind::Upload => {
+                let uploaded = tenant.upload(self.next_skill).await;
+                self.next_skill += 1;
+                match uploaded.text("/id") {
+                    Some(id) => tenant.delete_skill(&id).await,
+                    None => uploaded,
+                }
+            }
+        }
+    }
+}

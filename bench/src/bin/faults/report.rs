@@ -1,0 +1,132 @@
+//! The table: what answered during a fault, and how soon everything did afterwards.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use prowess_bench::server::Server;
+
+use super::load::{Kind, Sample};
+
+/// Different reasons that are kept of each kind of request.
+const MAX_REASONS: usize = 3;
+
+/// One fault.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    /// For each kind of request, what became of those under way during the fault.
+    during: Vec<String>,
+    recovered: Result<Duration, String>,
+    process: String,
+    /// What was said to requests that were not done.
+    pub(crate) reasons: Vec<String>,
+}
+
+impl Row {
+    pub(crate) fn new(
+        name: &'static str,
+        samples: &[Sample],
+        (caused, undone): (Instant, Instant),
+        recovered: Result<Duration, String>,
+    ) -> Row {
+        let during: Vec<&Sample> = samples
+            .iter()
+            .filter(|sample| sample.end > caused && sample.start < undone)
+            .collect();
+        let cells = Kind::ALL.map(|kind| cell(&during, kind, undone));
+        Row {
+            name,
+            during: cells.to_vec(),
+            recovered,
+            process: String::new(),
+            reasons: reasons(&during),
+        }
+    }
+
+    pub(crate) fn with_process(mut self, alive: bool, server: &Server) -> Row {
+        let megabytes = |bytes: Option<u64>| bytes.unwrap_or_default() as f64 / 1e6;
+        self.process = match alive {
+            true => format!(
+                "running, {:.0} MB ({:.0} at most)",
+                megabytes(server.memory()),
+                megabytes(server.peak_memory())
+            ),
+            false => "ended".to_owned(),
+        };
+        self
+    }
+}
+
+/// How many of a kind came to which end, and the slowest answer. One that came only when
+/// the fault was over does not count as an answer during it.
+fn cell(during: &[&Sample], kind: Kind, undone: Instant) -> String {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut slowest = Duration::ZERO;
+    for sample in during.iter().filter(|sample| sample.kind == kind) {
+        let mut class = sample.outcome.class();
+        if sample.end > undone {
+            class += " after the fault";
+        }
+        *counts.entry(class).or_default() += 1;
+        slowest = slowest.max(sample.end.duration_since(sample.start));
+    }
+    if counts.is_empty() {
+        return "–".to_owned();
+    }
+    let counts = counts
+        .iter()
+        .map(|(class, count)| format!("{count} {class}"));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    format!("{counts}; {:.1} s", slowest.as_secs_f64())
+}
+
+/// Different reasons, a few of each kind.
+fn reasons(during: &[&Sample]) -> Vec<String> {
+    let mut all = Vec::new();
+    for kind in Kind::ALL {
+        let mut seen: Vec<String> = Vec::new();
+        for sample in during.iter().filter(|sample| sample.kind == kind) {
+            let (class, reason) = (sample.outcome.class(), sample.outcome.reason());
+            let line = format!("{}: {class}: {reason}", kind.name());
+            if !sample.outcome.is_done() && seen.len() < MAX_REASONS && !seen.contains(&line) {
+                seen.push(line);
+            }
+        }
+        all.extend(seen);
+    }
+    all
+}
+
+pub(crate) fn print_head() {
+    let kinds = Kind::ALL.map(Kind::name).join(" | ");
+    println!("| during the fault; slowest answer | {kinds} | all served again after | process |");
+    println!("|---|{}---:|---|", "---|".repeat(Kind::ALL.len()));
+}
+
+pub(crate) fn print_row(row: &Row) {
+    let recovered = match &row.recovered {
+        Ok(time) => format!("{:.1} s", time.as_secs_f64()),
+        Err(unserved) => format!("never ({unserved})"),
+    };
+    println!(
+        "| {} | {} | {recovered} | {} |",
+        row.name,
+        row.during.join(" | "),
+        row.process
+    );
+}
+
+/// A fault that was not tried, or not to its end.
+pub(crate) fn print_untried(name: &str, why: &str) {
+    let empty = " |".repeat(Kind::ALL.len());
+    println!("| {name} |{empty} | {why} |");
+}
+
+/// What those were told whose requests were not done, below the table.
+pub(crate) fn print_reasons(faults: &[(&'static str, Vec<String>)]) {
+    for (name, reasons) in faults.iter().filter(|(_, reasons)| !reasons.is_empty()) {
+        println!("\n{name}:\n");
+        for reason in reasons {
+            println!("- {reason}");
+        }
+    }
+}

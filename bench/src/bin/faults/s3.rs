@@ -1,0 +1,81 @@
+//! An object store that speaks S3: `moto_server`, behind a relay that can be cut.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use prowess_bench::gateway::process::{Process, free_address};
+use prowess_bench::gateway::request::{Endpoint, Request};
+use prowess_bench::server::Setup;
+use tokio::runtime::Runtime;
+
+use super::programs;
+use super::relay::Relay;
+
+const BUCKET: &str = "bench";
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// A running store and the relay before it; both end when this is dropped.
+pub(crate) struct S3 {
+    pub(crate) relay: Relay,
+    _process: Process,
+}
+
+/// Why there is none on this machine.
+pub(crate) fn missing() -> Option<String> {
+    let why = "needs `moto_server`, which is neither in test-venv below the target folder nor \
+               on the PATH: run `cargo xtask test` or `pip install moto[server]`";
+    program().is_none().then(|| why.to_owned())
+}
+
+impl S3 {
+    /// Starts a store with an empty bucket.
+    pub(crate) fn start(runtime: &Runtime) -> Result<S3> {
+        let address = free_address()?;
+        let mut command = Command::new(program().context("no moto_server")?);
+        command
+            .args(["-H", "127.0.0.1", "-p", &address.port().to_string()])
+            .stderr(Stdio::null());
+        let process = Process::start(&mut command, address, START_LIMIT)?;
+        runtime.block_on(make_bucket(address))?;
+        Ok(S3 {
+            relay: Relay::start(runtime, address)?,
+            _process: process,
+        })
+    }
+
+    /// A server that keeps all content here.
+    pub(crate) fn setup(&self) -> Result<Setup> {
+        let mut setup = Setup::new()?;
+        setup.config = format!(
+            "[sandbox]\nreduced = true\n\
+             [blobs]\nurl = \"s3://{BUCKET}/blobs\"\ninline_bytes = 0\n\
+             [blobs.options]\naws_endpoint = \"http://{}\"\naws_allow_http = \"true\"\n\
+             aws_region = \"us-east-1\"\naws_access_key_id = \"id\"\n\
+             aws_secret_access_key = \"secret\"\n",
+            self.relay.address()
+        );
+        Ok(setup)
+    }
+}
+
+async fn make_bucket(server: SocketAddr) -> Result<()> {
+    let endpoint = Endpoint {
+        server,
+        source: Ipv4Addr::LOCALHOST,
+    };
+    let request = Request::new("PUT", &format!("/{BUCKET}"), "none");
+    let answer = request.send(&endpoint, START_LIMIT).await?;
+    ensure!(answer.status == 200, "no bucket: {}", answer.body);
+    Ok(())
+}
+
+/// In the Python environment of the tests, or on the PATH.
+fn program() -> Option<PathBuf> {
+    let this = std::env::current_exe().ok()?;
+    let target = this.ancestors();
+    let folders: Vec<_> = target.map(|folder| folder.join("test-venv/bin")).collect();
+    programs::find("moto_server", &folders)
+}

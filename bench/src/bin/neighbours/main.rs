@@ -1,0 +1,100 @@
+//! What a quiet tenant notices of a noisy one on the same server.
+//!
+//! The quiet tenant sends the same four kinds of requests one after the other: alone,
+//! then while the noisy one does everything at once at its limits, and both again. Run
+//! with `--release`; `PROWESS_BENCH_SAMPLES` is the number of samples of each kind, alone
+//! and beside the noise, and `PROWESS_BENCH_SHARED_ADDRESS=1` has both tenants call from
+//! the same address, as behind one proxy.
+//!
+//! `cargo xtask bench neighbours`
+
+#![expect(clippy::print_stdout, reason = "its table is what it is for")]
+
+mod load;
+mod quiet;
+mod report;
+mod tally;
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use prowess_bench::gateway::model::Model;
+use prowess_bench::server::tenant::Tenant;
+use prowess_bench::server::{Server, Setup};
+use tokio::runtime::{Builder, Runtime};
+
+use load::Noise;
+use quiet::{Phase, Quiet};
+
+const SAMPLES: usize = 200;
+/// Alone and noisy phases, in turns.
+const ROUNDS: usize = 2;
+const TIMEOUT: Duration = Duration::from_secs(20);
+/// Small enough that what the noisy tenant writes does not fit.
+const CONFIG: &str = "[sandbox]\nreduced = true\ndisk_bytes = 268435456\n";
+
+fn main() -> Result<()> {
+    let samples = samples()?;
+    let model = Model::start()?;
+    let mut setup = Setup::new()?;
+    setup.config = CONFIG.to_owned();
+    let mut server = Server::start(setup, model.address())?;
+    // After the server's start, which must live with the limit it was given.
+    load::raise_descriptor_limit()?;
+    // The noise has a thread of its own, so that measuring does not wait for it.
+    let noise = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()?;
+    let measuring = Builder::new_current_thread().enable_all().build()?;
+    let quiet = measuring.block_on(run(&server, &noise, samples))?;
+    report::print(&quiet, &mut server);
+    ensure!(quiet.errors() == 0, "requests of the quiet tenant failed");
+    ensure!(quiet.lost() == 0, "data of the quiet tenant were lost");
+    Ok(())
+}
+
+async fn run(server: &Server, noise: &Runtime, samples: usize) -> Result<Quiet> {
+    let level = server.sandbox_level().await?;
+    println!("SQLite; sandbox: {level}; {samples} samples of each kind, in {ROUNDS} rounds\n");
+    println!("Layer builds are left out: they need a package index.\n");
+    let quiet = tenant(server, "quiet", Ipv4Addr::LOCALHOST)?;
+    let noisy = tenant(server, "noisy", noisy_source())?;
+    let skill = noisy.prepare_skill(0).await?;
+    let mut quiet = Quiet::prepare(quiet).await?;
+    let each = samples.div_ceil(ROUNDS);
+    for _ in 0..ROUNDS {
+        quiet.phase(Phase::Alone, each).await?;
+        let load = Noise::start(noise, noisy.clone(), skill.clone());
+        load.is_up().await?;
+        quiet.phase(Phase::Noisy, each).await?;
+        quiet.noise.push(load.stop().await?);
+        quiet.check_data().await?;
+    }
+    Ok(quiet)
+}
+
+fn tenant(server: &Server, name: &'static str, source: Ipv4Addr) -> Result<Tenant> {
+    Ok(Tenant {
+        name,
+        endpoint: server.endpoint(source),
+        key: server.create_key(name)?,
+        timeout: TIMEOUT,
+    })
+}
+
+/// Tenants usually call from different addresses.
+fn noisy_source() -> Ipv4Addr {
+    match std::env::var_os("PROWESS_BENCH_SHARED_ADDRESS") {
+        Some(shared) if shared == "1" => Ipv4Addr::LOCALHOST,
+        _ => Ipv4Addr::new(127, 0, 0, 2),
+    }
+}
+
+fn samples() -> Result<usize> {
+    match std::env::var("PROWESS_BENCH_SAMPLES") {
+        Ok(count) => count.parse().context("PROWESS_BENCH_SAMPLES: no number"),
+        Err(_) => Ok(SAMPLES),
+    }
+}

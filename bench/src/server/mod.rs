@@ -1,0 +1,210 @@
+//! A real `prowess serve` with a mock model behind it, for benches that ask how it holds
+//! up rather than how fast it is.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `config` | the server's configuration and the script of its scripted model |
+//! | [`outcome`] | what became of a request: done, refused, something else, no answer |
+//! | [`silent`] | connections that send nothing, or half a request, and are kept open |
+//! | `skill` | small skills, each different from the others |
+//! | [`tenant`] | the requests that a tenant sends |
+
+mod config;
+pub mod outcome;
+pub mod silent;
+mod skill;
+pub mod tenant;
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::gateway::process::{Process, free_address};
+use crate::gateway::request::{Endpoint, Request};
+use crate::gateway::rivals::binary;
+
+pub use config::Command as ScriptedCommand;
+
+/// The key that may do everything; only the server itself is given it.
+const MASTER_KEY: &str = "the-master-key-of-these-benches";
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// The sandbox tries the host before it runs anything.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How a server is started.
+#[derive(Debug)]
+pub struct Setup {
+    folder: TempDir,
+    /// Sections of the configuration beside the providers.
+    pub config: String,
+    /// How much is logged: `warn`, or `info` for every request.
+    pub log: &'static str,
+    /// Where the log goes.
+    pub stderr: Stdio,
+    /// A program and its arguments that run the server, such as `prlimit --nofile=256`.
+    pub wrapper: Vec<OsString>,
+    /// Whether the wrapper gives the server a mount namespace of its own.
+    pub own_mounts: bool,
+}
+
+impl Setup {
+    /// With a new data folder, and no log.
+    pub fn new() -> Result<Setup> {
+        let folder = tempfile::tempdir().context("no temporary folder")?;
+        std::fs::create_dir(folder.path().join("data"))?;
+        Ok(Setup {
+            folder,
+            config: String::new(),
+            log: "warn",
+            stderr: Stdio::null(),
+            wrapper: Vec::new(),
+            own_mounts: false,
+        })
+    }
+
+    /// A place for a file of the bench's own.
+    pub fn place(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The folder for everything that the server keeps.
+    pub fn data(&self) -> PathBuf {
+        self.place("data")
+    }
+}
+
+/// A running server; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    process: Process,
+    folder: TempDir,
+    own_mounts: bool,
+}
+
+impl Server {
+    /// Starts a server that has `model` for its upstream, and waits until it listens.
+    pub fn start(setup: Setup, model: SocketAddr) -> Result<Server> {
+        let address = free_address()?;
+        config::write(setup.folder.path(), &setup.config, model)?;
+        let binary = binary()?;
+        let name = binary.display();
+        ensure!(
+            binary.is_file(),
+            "{name} is missing: run `cargo xtask bench`"
+        );
+        let mut words = setup.wrapper.clone();
+        words.push(binary.into());
+        let program = words.remove(0);
+        let mut command = Command::new(program);
+        command
+            .args(words)
+            .args(["serve", "--log", setup.log, "--listen"])
+            .arg(address.to_string())
+            .arg("--config")
+            .arg(setup.place(config::FILE))
+            .arg("--data-dir")
+            .arg(setup.data())
+            .env("PROWESS_MASTER_KEY", MASTER_KEY)
+            .env_remove("PROWESS_STORE_URL")
+            .stderr(setup.stderr);
+        let process = Process::start(&mut command, address, START_TIMEOUT)?;
+        // The command keeps a copy of the log's write end.
+        drop(command);
+        Ok(Server {
+            process,
+            folder: setup.folder,
+            own_mounts: setup.own_mounts,
+        })
+    }
+
+    /// The server as it is reached from an address of the loopback network.
+    pub fn endpoint(&self, source: Ipv4Addr) -> Endpoint {
+        Endpoint {
+            server: self.process.address(),
+            source,
+        }
+    }
+
+    /// Makes a key for a tenant.
+    pub fn create_key(&self, tenant: &str) -> Result<String> {
+        let binary = binary()?;
+        let mut command = match self.own_mounts {
+            false => Command::new(binary),
+            true => {
+                let namespace = format!("--mount=/proc/{}/ns/mnt", self.process.id());
+                let mut command = Command::new("nsenter");
+                command.arg(namespace).arg(binary);
+                command
+            }
+        };
+        command
+            .args(["keys", "create", "bench", "--tenant", tenant, "--config"])
+            .arg(self.folder.path().join(config::FILE))
+            .arg("--data-dir")
+            .arg(self.folder.path().join("data"))
+            .env_remove("PROWESS_STORE_URL");
+        let output = command.output().context("cannot make a key")?;
+        let errors = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "cannot make a key: {errors}");
+        Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    }
+
+    /// Waits until the sandbox has tried the host, and gives how strong it is.
+    pub async fn sandbox_level(&self) -> Result<String> {
+        let request = Request::new("GET", "/healthz", MASTER_KEY);
+        let endpoint = self.endpoint(Ipv4Addr::LOCALHOST);
+        let start = Instant::now();
+        while start.elapsed() < PROBE_TIMEOUT {
+            let answer = request.send(&endpoint, START_TIMEOUT).await?;
+            let health = answer.json().unwrap_or_default();
+            let level = health.get("sandbox").and_then(Value::as_str);
+            match level.unwrap_or("unknown") {
+                "probing" => tokio::time::sleep(Duration::from_millis(20)).await,
+                level => return Ok(level.to_owned()),
+            }
+        }
+        anyhow::bail!(
+            "the sandbox is not ready after {} s",
+            PROBE_TIMEOUT.as_secs()
+        )
+    }
+
+    /// A path as the server sees it, whatever is mounted there for it alone.
+    pub fn inside(&self, name: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        let root = PathBuf::from(format!("/proc/{}/root", self.process.id()));
+        match path.strip_prefix("/") {
+            Ok(relative) => root.join(relative),
+            Err(_) => path,
+        }
+    }
+
+    /// Whether it has not ended.
+    pub fn is_running(&mut self) -> bool {
+        self.process.is_running()
+    }
+
+    /// Bytes of memory the server itself holds, without the processes of its sandbox.
+    pub fn memory(&self) -> Option<u64> {
+        self.status("VmRSS:")
+    }
+
+    /// The most it ever held.
+    pub fn peak_memory(&self) -> Option<u64> {
+        self.status("VmHWM:")
+    }
+
+    fn status(&self, field: &str) -> Option<u64> {
+        let status = format!("/proc/{}/status", self.process.id());
+        let status = std::fs::read_to_string(status).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix(field))?;
+        let kilobytes = line.split_whitespace().next()?;
+        Some(kilobytes.parse::<u64>().ok()? * 1024)
+    }
+}
