@@ -9,6 +9,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `work` | one piece of work, to be waited for or awaited |
+//! | `in_flight` | tasks that the end of a program waits for |
 //! | `failure` | errors as exceptions |
 //! | `sources` | from paths and URLs to what they hold |
 //! | `skill` | one skill |
@@ -16,6 +17,7 @@
 //! | `server`, `store` | stored skills: over there, or right here |
 
 mod failure;
+mod in_flight;
 mod server;
 mod skill;
 mod sources;
@@ -28,6 +30,8 @@ use pyo3::pymodule;
 /// The engine room of `prowess`; use that instead.
 #[pymodule]
 mod _native {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::server::Server;
     #[pymodule_export]
@@ -38,4 +42,10 @@ mod _native {
     use crate::toolbox::Toolbox;
     #[pymodule_export]
     use crate::work::Work;
+
+    /// Called once, when Python imports the module.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::in_flight::wait_at_exit(module)
+    }
 }

@@ -11,10 +11,12 @@ use std::time::Duration;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::{IntoPyObjectExt, PyErr};
-use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
+use pyo3_async_runtimes::generic::future_into_py;
+use pyo3_async_runtimes::tokio::get_runtime;
 use tokio::runtime::Runtime;
 
 use crate::failure::Failure;
+use crate::in_flight::CountingRuntime;
 
 /// How long a signal may wait to be noticed.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -65,7 +67,7 @@ impl Work {
     fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         runtime()?;
         let doing = self.take()?;
-        future_into_py(py, async move {
+        future_into_py::<CountingRuntime, _, _>(py, async move {
             let answer = doing.await?;
             Python::attach(answer)
         })

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import prowess
@@ -105,3 +107,25 @@ def test_the_verbs_of_a_store_can_be_awaited(greeter: Path, tmp_path: Path) -> N
         assert await prowess.alist_skills(store=place) == []
 
     asyncio.run(main())
+
+
+ENDS_AT_ONCE = """
+import asyncio, sys
+from prowess import Skill
+
+async def main():
+    await asyncio.gather(*(Skill.open(sys.argv[1]) for _ in range(8)))
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_may_end_right_after_its_last_await(greeter: Path) -> None:
+    # More programs at once than there are processors: the threads that gave the last
+    # results are then often still at it when the interpreter ends.
+    command = [sys.executable, "-c", ENDS_AT_ONCE, str(greeter)]
+    for _ in range(4):
+        programs = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(8)]
+        for program in programs:
+            errors = program.communicate(timeout=60)[1]
+            assert program.returncode == 0, errors.decode()
