@@ -47,7 +47,7 @@ pub struct Setup {
     pub log: &'static str,
     /// Where the log goes.
     pub stderr: Stdio,
-    /// A program and its arguments that run the server, such as `prlimit --nofile=256`.
+    /// A program and its arguments that run the server, such as `prlimit --nofile=512`.
     pub wrapper: Vec<OsString>,
     /// Whether the wrapper gives the server a mount namespace of its own.
     pub own_mounts: bool,

@@ -86,6 +86,13 @@ impl Tenant {
         self.send(&request, "cntr_").await
     }
 
+    /// Removes a container, named as a run or as its creation names it.
+    pub async fn delete_container(&self, id: &str) -> Outcome {
+        let id = id.replace("container_", "cntr_");
+        let request = Request::new("DELETE", &format!("/v1/containers/{id}"), &self.key);
+        self.send(&request, &id).await
+    }
+
     /// `/healthz` or `/readyz`.
     pub async fn health(&self, path: &str) -> Outcome {
         let request = Request::new("GET", path, &self.key);

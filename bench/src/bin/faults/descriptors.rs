@@ -1,4 +1,4 @@
-//! Silent connections of a stranger take all descriptors that the server may have.
+//! Silent connections from another address take all descriptors that the server may have.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use super::fault::{Fault, Injector, Prepared};
 use super::programs;
 
 /// What the server may have, and as many connections and some more.
-const LIMIT: &str = "--nofile=256:256";
-const CONNECTIONS: usize = 320;
+const LIMIT: &str = "--nofile=512:512";
+const CONNECTIONS: usize = 640;
 const TIME_LIMIT: Duration = Duration::from_secs(1_800);
-const STRANGER: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+const OTHER_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 pub(crate) struct Descriptors;
 
@@ -50,7 +50,7 @@ impl Injector for Connections {
     fn inject(&mut self, server: &Server) -> Result<()> {
         let _context = self.handle.enter();
         let (source, stop) = StopSource::within(TIME_LIMIT);
-        let endpoint = server.endpoint(STRANGER);
+        let endpoint = server.endpoint(OTHER_ADDRESS);
         let holding = self
             .handle
             .spawn(silent::hold(endpoint, CONNECTIONS, b"", stop));

@@ -11,7 +11,7 @@ use super::fault::{Fault, Injector, Prepared};
 use super::programs;
 
 /// Mounts a small file system where the server keeps its data, which nobody else sees.
-const MOUNT: &str = r#"mount -t tmpfs -o size=128m tmpfs "$0" && exec "$@""#;
+const MOUNT: &str = r#"mount -t tmpfs -o size=256m tmpfs "$0" && exec "$@""#;
 const FILLER: &str = "data/filler";
 /// The file is written in pieces of these sizes, each until no more fits.
 const PIECES: [usize; 3] = [1 << 20, 1 << 12, 1];

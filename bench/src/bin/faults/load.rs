@@ -1,8 +1,9 @@
 //! A light, constant load of mixed requests, and what became of each.
 //!
-//! Every kind has a loop of its own, so that one that is not answered does not hold up
-//! the others.
+//! Requests are sent at fixed times, whether or not those before them were answered: as
+//! many people as before still want something while nothing answers.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,9 +13,13 @@ use prowess_bench::server::tenant::Tenant;
 use prowess_bench::stop::{Stop, StopSource};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 
 /// From the start of one request of a kind to that of the next.
 const INTERVAL: Duration = Duration::from_millis(250);
+/// Requests of a kind that wait for their answers at once. Enough for all that are sent
+/// before the first of them is given up.
+const MAX_OUTSTANDING: usize = 48;
 /// The load ends by itself after this long.
 const TIME_LIMIT: Duration = Duration::from_secs(3_600);
 /// Requests in a row that must be done before a kind counts as served.
@@ -80,9 +85,10 @@ impl Load {
                 tenant: tenant.clone(),
                 skill: skill.clone(),
                 kind,
-                next_skill: 1,
+                next_skill: AtomicUsize::new(1),
+                samples: Arc::clone(&samples),
             };
-            loops.spawn(repeat(sender, stop.clone(), Arc::clone(&samples)));
+            loops.spawn(repeat(Arc::new(sender), stop.clone()));
         }
         Load {
             source,
@@ -123,14 +129,17 @@ fn lock(samples: &Samples) -> MutexGuard<'_, Vec<Sample>> {
 /// When the first of the newest unbroken row of a kind's requests was done, if the row is
 /// long enough.
 fn served_at(samples: &[Sample], kind: Kind, since: Instant) -> Option<Instant> {
-    let mut own = samples.iter().rev();
-    let own = own.by_ref().filter(|sample| sample.kind == kind);
-    let row: Vec<_> = own
-        .take_while(|sample| sample.start >= since && sample.outcome.is_done())
-        .collect();
-    (row.len() >= IN_A_ROW)
-        .then(|| row.last().map(|sample| sample.end))
-        .flatten()
+    let own = samples.iter();
+    let own = own.filter(|sample| sample.kind == kind && sample.start >= since);
+    let mut own: Vec<&Sample> = own.collect();
+    own.sort_by_key(|sample| sample.start);
+    let row = own
+        .iter()
+        .rev()
+        .take_while(|sample| sample.outcome.is_done());
+    let row: Vec<_> = row.collect();
+    let first = row.last().filter(|_| row.len() >= IN_A_ROW)?;
+    Some(first.end)
 }
 
 /// The kinds that are not served, and what became of the last request of each.
@@ -152,25 +161,38 @@ struct Sender {
     tenant: Tenant,
     skill: String,
     kind: Kind,
-    next_skill: usize,
+    next_skill: AtomicUsize,
+    samples: Samples,
 }
 
-async fn repeat(mut sender: Sender, stop: Stop, samples: Samples) {
-    while !stop.is_due() {
-        let start = Instant::now();
-        let outcome = sender.send().await;
-        lock(&samples).push(Sample {
-            kind: sender.kind,
-            start,
-            end: Instant::now(),
-            outcome,
-        });
-        stop.pause(INTERVAL.saturating_sub(start.elapsed())).await;
+async fn repeat(sender: Arc<Sender>, stop: Stop) {
+    let mut outstanding = JoinSet::new();
+    let mut times = tokio::time::interval(INTERVAL);
+    times.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    while stop.unless_due(times.tick()).await.is_some() {
+        while outstanding.try_join_next().is_some() {}
+        if outstanding.len() < MAX_OUTSTANDING {
+            let sender = Arc::clone(&sender);
+            outstanding.spawn(async move { sender.sample().await });
+        }
     }
+    while outstanding.join_next().await.is_some() {}
 }
 
 impl Sender {
-    async fn send(&mut self) -> Outcome {
+    async fn sample(&self) {
+        let start = Instant::now();
+        let outcome = self.send().await;
+        let sample = Sample {
+            kind: self.kind,
+            start,
+            end: Instant::now(),
+            outcome,
+        };
+        lock(&self.samples).push(sample);
+    }
+
+    async fn send(&self) -> Outcome {
         let tenant = &self.tenant;
         match self.kind {
             Kind::PassThrough => tenant.pass_through().await,
@@ -178,8 +200,8 @@ impl Sender {
             Kind::Health => tenant.health("/healthz").await,
             Kind::Ready => tenant.health("/readyz").await,
             Kind::Upload => {
-                let uploaded = tenant.upload(self.next_skill).await;
-                self.next_skill += 1;
+                let number = self.next_skill.fetch_add(1, Ordering::Relaxed);
+                let uploaded = tenant.upload(number).await;
                 match uploaded.text("/id") {
                     Some(id) => tenant.delete_skill(&id).await,
                     None => uploaded,

@@ -118,8 +118,8 @@ fn try_fault(fault: &dyn Fault, runtime: &Runtime, model: &Model, during: Durati
     injector.inject(&server)?;
     std::thread::sleep(during);
     let alive = server.is_running();
-    let undone = Instant::now();
     injector.undo(&server)?;
+    let undone = Instant::now();
     let recovered = load.until_served(undone, RECOVERY_LIMIT);
     let samples = load.stop(runtime);
     Ok(
@@ -143,14 +143,13 @@ fn seconds() -> Result<Duration> {
 /// The faults that are named, or all.
 fn chosen() -> Result<Vec<Box<dyn Fault>>> {
     let named: Vec<String> = std::env::args().skip(1).collect();
-    let all = fault::all();
+    let mut all = fault::all();
     for name in &named {
         if !all.iter().any(|fault| fault.name() == name) {
             let names: Vec<_> = all.iter().map(|fault| fault.name()).collect();
             bail!("`{name}` is not a fault; there are: {}", names.join(", "));
         }
     }
-    let wanted =
-        |fault: &Box<dyn Fault>| named.is_empty() || named.iter().any(|n| n == fault.name());
-    Ok(all.into_iter().filter(wanted).collect())
+    all.retain(|fault| named.is_empty() || named.iter().any(|name| name == fault.name()));
+    Ok(all)
 }

@@ -30,7 +30,10 @@ use quiet::{Phase, Quiet};
 const SAMPLES: usize = 200;
 /// Alone and noisy phases, in turns.
 const ROUNDS: usize = 2;
-const TIMEOUT: Duration = Duration::from_secs(20);
+/// How long the tenants wait for an answer. The noisy one waits for long: were it to give
+/// up, its place in the queue would be free.
+const QUIET_TIMEOUT: Duration = Duration::from_secs(20);
+const NOISY_TIMEOUT: Duration = Duration::from_secs(120);
 /// Small enough that what the noisy tenant writes does not fit.
 const CONFIG: &str = "[sandbox]\nreduced = true\ndisk_bytes = 268435456\n";
 
@@ -59,8 +62,8 @@ async fn run(server: &Server, noise: &Runtime, samples: usize) -> Result<Quiet> 
     let level = server.sandbox_level().await?;
     println!("SQLite; sandbox: {level}; {samples} samples of each kind, in {ROUNDS} rounds\n");
     println!("Layer builds are left out: they need a package index.\n");
-    let quiet = tenant(server, "quiet", Ipv4Addr::LOCALHOST)?;
-    let noisy = tenant(server, "noisy", noisy_source())?;
+    let quiet = tenant(server, "quiet", Ipv4Addr::LOCALHOST, QUIET_TIMEOUT)?;
+    let noisy = tenant(server, "noisy", noisy_source(), NOISY_TIMEOUT)?;
     let skill = noisy.prepare_skill(0).await?;
     let mut quiet = Quiet::prepare(quiet).await?;
     let each = samples.div_ceil(ROUNDS);
@@ -75,12 +78,17 @@ async fn run(server: &Server, noise: &Runtime, samples: usize) -> Result<Quiet> 
     Ok(quiet)
 }
 
-fn tenant(server: &Server, name: &'static str, source: Ipv4Addr) -> Result<Tenant> {
+fn tenant(
+    server: &Server,
+    name: &'static str,
+    source: Ipv4Addr,
+    timeout: Duration,
+) -> Result<Tenant> {
     Ok(Tenant {
         name,
         endpoint: server.endpoint(source),
         key: server.create_key(name)?,
-        timeout: TIMEOUT,
+        timeout,
     })
 }
 

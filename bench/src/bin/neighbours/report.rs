@@ -8,7 +8,9 @@ use prowess_bench::server::Server;
 use super::quiet::{Operation, Phase, Quiet};
 
 pub(crate) fn print(quiet: &Quiet, server: &mut Server) {
-    println!("| quiet tenant | alone p50 | p95 | noisy p50 | p95 | p95 noisy / alone | failed |");
+    println!(
+        "| quiet tenant | alone p50 | p95 | noisy p50 | p95 | p95 noisy / alone | failed, alone + noisy |"
+    );
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for operation in Operation::ALL {
         print_row(quiet, operation);
@@ -19,8 +21,9 @@ pub(crate) fn print(quiet: &Quiet, server: &mut Server) {
     }
     println!("Its container's file lost: {} times", quiet.containers_lost);
     println!(
-        "Its skills: {} stored, {} of them no longer listed",
+        "Its skills: {} uploads answered, {} skills listed, {} of the former lost",
         quiet.uploaded(),
+        quiet.skills_listed,
         quiet.skills_lost
     );
     let megabytes = |bytes: Option<u64>| bytes.unwrap_or_default() as f64 / 1e6;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use prowess_bench::gateway::request::head;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{Source, workers};
+use super::{Source, UNDER_WAY, workers};
 
 const PART: &str = "unfinished bodies of 28 MB";
 const CONNECTIONS: usize = 12;
@@ -24,7 +24,7 @@ async fn keep_open(source: Source) {
             Some(Ok(status)) if status.is_empty() => "closed without an answer".to_owned(),
             Some(Ok(status)) => format!("answered {status}"),
             Some(Err(_)) => "broken off".to_owned(),
-            None => "still open at the end".to_owned(),
+            None => UNDER_WAY.to_owned(),
         };
         source.tally.add(PART, ended, 1);
         source.stop.pause(REOPEN_AFTER).await;

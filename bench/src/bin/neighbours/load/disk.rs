@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use prowess_bench::server::ScriptedCommand;
 
-use super::{Source, workers};
+use super::{Source, UNDER_WAY, workers};
 
 const PART: &str = "commands that write 16 MB";
 const IN_FLIGHT: usize = 4;
@@ -22,7 +22,10 @@ pub(super) async fn run(source: Source) {
 async fn write(source: Source, count: Arc<AtomicUsize>) {
     while !source.stop.is_due() && count.fetch_add(1, Ordering::Relaxed) < MAX_WRITES {
         let run = source.tenant.run(&source.skill, ScriptedCommand::Write);
-        let outcome = run.await;
+        let Some(outcome) = source.stop.unless_due(run).await else {
+            source.tally.add(PART, UNDER_WAY, 1);
+            return;
+        };
         source.tally.count(PART, &outcome);
         if !outcome.is_done() {
             source.stop.pause(AFTER_REFUSAL).await;

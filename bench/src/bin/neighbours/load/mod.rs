@@ -10,11 +10,11 @@ mod runs;
 mod uploads;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use prowess_bench::server::silent;
 use prowess_bench::server::tenant::Tenant;
+use prowess_bench::server::{ScriptedCommand, silent};
 use prowess_bench::stop::{Stop, StopSource};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Runtime;
@@ -26,11 +26,16 @@ use super::tally::Tally;
 const TIME_LIMIT: Duration = Duration::from_secs(400);
 /// How long it may take until every part is at work, and until all have ended.
 const START_LIMIT: Duration = Duration::from_secs(60);
-const END_LIMIT: Duration = Duration::from_secs(120);
+const END_LIMIT: Duration = Duration::from_secs(180);
+/// The server has settled when this many runs in a row take less than this each.
+const SETTLED_RUNS: usize = 3;
+const SETTLED_TIME: Duration = Duration::from_secs(2);
 /// Connections that send nothing, and that send half a request.
 const SILENT: usize = 300;
 const HALF: usize = 300;
 const HALF_REQUEST: &[u8] = b"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nconte";
+/// What is counted for what did not end before the noise.
+const UNDER_WAY: &str = "under way at the end";
 /// Descriptors this program needs at most.
 const DESCRIPTORS: u64 = 4_096;
 
@@ -45,7 +50,9 @@ pub(crate) struct Source {
 
 /// The noise, while it lasts.
 pub(crate) struct Noise {
-    source: StopSource,
+    tenant: Tenant,
+    skill: String,
+    stopper: StopSource,
     parts: JoinSet<()>,
     tally: Arc<Tally>,
 }
@@ -56,8 +63,8 @@ impl Noise {
         let (stopper, stop) = StopSource::within(TIME_LIMIT);
         let tally = Arc::new(Tally::default());
         let source = Source {
-            tenant,
-            skill,
+            tenant: tenant.clone(),
+            skill: skill.clone(),
             stop,
             tally: Arc::clone(&tally),
         };
@@ -75,7 +82,9 @@ impl Noise {
             parts.spawn_on(unfinished(source.clone(), part, count, start), handle);
         }
         Noise {
-            source: stopper,
+            tenant,
+            skill,
+            stopper,
             parts,
             tally,
         }
@@ -93,13 +102,26 @@ impl Noise {
         up.context("the noise does not start: no run and no container is answered")
     }
 
-    /// Ends all parts, after what is under way.
+    /// Ends all parts, and waits until the server has done with what they left behind.
     pub(crate) async fn stop(mut self) -> Result<Arc<Tally>> {
-        self.source.stop();
-        let ended = async { while self.parts.join_next().await.is_some() {} };
+        self.stopper.stop();
+        let ended = async {
+            while self.parts.join_next().await.is_some() {}
+            self.settle().await;
+        };
         let ended = tokio::time::timeout(END_LIMIT, ended).await;
         ensure!(ended.is_ok(), "the noise does not end");
         Ok(self.tally)
+    }
+
+    async fn settle(&self) {
+        let mut quick = 0;
+        while quick < SETTLED_RUNS {
+            let start = Instant::now();
+            let run = self.tenant.run(&self.skill, ScriptedCommand::Print).await;
+            let is_quick = run.is_done() && start.elapsed() < SETTLED_TIME;
+            quick = if is_quick { quick + 1 } else { 0 };
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prowess_bench::server::ScriptedCommand;
 
-use super::{Source, workers};
+use super::{Source, UNDER_WAY, workers};
 
 pub(super) const PART: &str = "runs that burn 200 ms";
 /// More than a server of few cores runs and lets wait by default.
@@ -18,7 +18,10 @@ pub(super) async fn run(source: Source) {
 async fn flood(source: Source) {
     while !source.stop.is_due() {
         let run = source.tenant.run(&source.skill, ScriptedCommand::Burn);
-        let outcome = run.await;
+        let Some(outcome) = source.stop.unless_due(run).await else {
+            source.tally.add(PART, UNDER_WAY, 1);
+            return;
+        };
         source.tally.count(PART, &outcome);
         if !outcome.is_done() {
             source.stop.pause(AFTER_REFUSAL).await;

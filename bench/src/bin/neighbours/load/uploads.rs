@@ -6,7 +6,7 @@ use anyhow::Result;
 use prowess_bench::gateway::request::{form_start, form_type, head};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{Source, workers};
+use super::{Source, UNDER_WAY, workers};
 
 const PART: &str = "slow uploads";
 /// Twice what a server takes at once by default.
@@ -27,7 +27,7 @@ async fn keep_trickling(source: Source) {
             Err(_) => "broken off".to_owned(),
         };
         let ended = if source.stop.is_due() {
-            "still open at the end".to_owned()
+            UNDER_WAY.to_owned()
         } else {
             ended
         };
