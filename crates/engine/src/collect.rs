@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use prowess_sandbox::Output;
-use prowess_store::{NewFile, Store, TenantId};
+use prowess_store::{Error as StoreError, NewFile, Store, TenantId};
 use prowess_toolbox::Workspace;
 
 use crate::events::Made;
@@ -83,7 +83,11 @@ impl Keeper<'_> {
         let file = self.store.create_file(self.tenant, &new, content).await;
         let file = file.map_err(|error| {
             tracing::error!(code = error.code(), %error, "a run's file cannot be kept");
-            "the server failed".to_owned()
+            match error {
+                StoreError::Quota { .. } => error.to_string(),
+                StoreError::Full { .. } => "the server's disk is full".to_owned(),
+                _ => "the server failed".to_owned(),
+            }
         })?;
         Ok(Made {
             file_id: file.id,

@@ -6,6 +6,7 @@ use prowess_provider::CallError;
 use prowess_skill::BundleError;
 use prowess_store::Error as StoreError;
 use prowess_toolbox::ToolboxError;
+use prowess_wire::excerpt;
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
 /// Why a run did not begin, or did not end well.
@@ -30,8 +31,9 @@ pub enum RunError {
     },
     /// A skill that is nowhere.
     #[error(
-        "skill `{id}` not found: it is not stored here, and the provider of model `{model}` \
-         has no skills of its own; upload it, or name it in `[skills] aliases`"
+        "skill `{id}` not found: it is not stored here, and the provider of model `{}` \
+         has no skills of its own; upload it, or name it in `[skills] aliases`",
+        excerpt(.model)
     )]
     UnknownSkill {
         /// As the request names it.
@@ -48,7 +50,7 @@ pub enum RunError {
         error: StoreError,
     },
     /// A skill in the request itself that cannot be used.
-    #[error("the skill `{name}` in the request cannot be used: {why}")]
+    #[error("the skill `{}` in the request cannot be used: {why}", excerpt(.name))]
     Inline {
         /// As the request names it.
         name: String,
@@ -72,8 +74,9 @@ pub enum RunError {
     },
     /// Code may not reach this domain here.
     #[error(
-        "{field}: code that runs here may not reach `{domain}`; leave it out, or have the \
-         operator name it in `[sandbox] domains`"
+        "{field}: code that runs here may not reach `{}`; leave it out, or have the \
+         operator name it in `[sandbox] domains`",
+        excerpt(.domain)
     )]
     Network {
         /// The field that asks for it.
@@ -146,14 +149,23 @@ impl RunError {
             RunError::Network { .. } => (ErrorKind::Permission, 403),
             RunError::NoSandbox { .. } => (ErrorKind::Api, 503),
             RunError::Toolbox(_) => (ErrorKind::Overloaded, 503),
+            RunError::Store(StoreError::Full { .. }) => (ErrorKind::Api, 507),
+            RunError::Store(StoreError::Quota { .. }) => (ErrorKind::Permission, 403),
             RunError::Store(error) if error.is_transient() => (ErrorKind::Api, 503),
             RunError::Store(_) => (ErrorKind::Api, 500),
         };
         let message = match self {
+            RunError::Store(error @ StoreError::Quota { .. }) => error.to_string(),
             // What exactly failed is for the log.
             RunError::Store(error) => {
                 tracing::error!(code = error.code(), %error, "a run failed");
-                "the server failed; its log says why, under this request's id".to_owned()
+                match error {
+                    StoreError::Full { .. } => {
+                        "the server's disk is full; delete something or ask the operator"
+                    }
+                    _ => "the server failed; its log says why, under this request's id",
+                }
+                .to_owned()
             }
             other => other.to_string(),
         };

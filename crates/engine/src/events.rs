@@ -2,7 +2,7 @@
 
 use prowess_provider::config::Price;
 use prowess_wire::Dropped;
-use prowess_wire::neutral::{Map, StreamEvent};
+use prowess_wire::neutral::{Map, StreamEvent, Usage};
 use serde_json::{Value, json};
 
 use crate::budget::Limit;
@@ -19,6 +19,9 @@ pub enum RunEvent {
     Answer(StreamEvent),
     /// What happens behind it, for those who watch.
     Step(Step),
+    /// What all turns so far used, at the end of each: the answer itself says it only at
+    /// its end, which a client may not wait for.
+    Used(Usage),
     /// The run has failed; last.
     Failed(RunError),
 }

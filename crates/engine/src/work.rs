@@ -154,6 +154,8 @@ impl Work {
         let usage = &spoken.response.usage;
         self.budget.took_turn(usage);
         self.log.spent(usage);
+        let used = self.log.usage().clone();
+        self.teller.send(RunEvent::Used(used)).await;
         self.follow_container(spoken.response.container.take());
         let said = std::mem::take(&mut spoken.response.content);
         self.note_native(&said, &provider);

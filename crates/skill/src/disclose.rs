@@ -1,8 +1,11 @@
 //! What of a skill is put before a model, and how much of it.
 //!
 //! Every text has a byte cap and a fixed order: the same skill gives the same
-//! bytes, so prompt caches hold. A cut is always named in the text itself.
+//! bytes, so prompt caches hold. A cut is always named in the text itself. Control tokens
+//! of chat templates are taken apart in all that a skill says of itself, but not in the
+//! files that a model reads ([`file`]).
 
+use crate::control_tokens::neutralised;
 use crate::path::readable;
 use crate::skill::Skill;
 
@@ -30,8 +33,10 @@ pub fn catalogue_entry(skill: &Skill, cap: usize) -> String {
     let when = skill.invocation.when_to_use.as_deref().unwrap_or_default();
     let description = one_line(&format!("{} {when}", skill.description));
     let line = format!("- {}: {description}", one_line(&skill.name));
+    // Only now: a token may appear where something invisible was left out.
+    let line = neutralised(&line);
     if line.len() <= cap {
-        return line;
+        return line.into_owned();
     }
     let kept = floor(&line, cap.saturating_sub('…'.len_utf8()));
     format!("{}…", kept.trim_end())
@@ -39,7 +44,7 @@ pub fn catalogue_entry(skill: &Skill, cap: usize) -> String {
 
 /// Tier two: the instructions.
 pub fn body(skill: &Skill, cap: usize) -> Fragment {
-    capped(&skill.body, cap, "SKILL.md")
+    capped(&neutralised(&skill.body), cap, "SKILL.md")
 }
 
 /// Tier three, the table of contents: each file with its size, sorted.
@@ -49,7 +54,7 @@ pub fn file_list(skill: &Skill, cap: usize) -> Fragment {
     for file in skill.manifest.files() {
         let line = format!(
             "{} ({} bytes)\n",
-            readable(file.path.as_str().as_bytes()),
+            neutralised(&readable(file.path.as_str().as_bytes())),
             file.size
         );
         if left_out == 0 && text.len() + line.len() <= cap {

@@ -21,6 +21,7 @@
 //! | [`skill`] | all of it together: [`Skill::load`] |
 //! | [`upload`] | rules of the large hosts |
 //! | [`disclose`] | what of a skill a model gets to see, and how much |
+//! | [`control_tokens`] | words of chat templates, taken apart before a model sees them |
 //! | [`scan`] | static security rules over a whole bundle |
 //! | [`sarif`] | results of scan and validation for code hosts and editors |
 //! | [`address`] | which network addresses are the public internet's |
@@ -28,6 +29,7 @@
 pub mod address;
 mod advice;
 pub mod bundle;
+pub mod control_tokens;
 pub mod diagnostic;
 pub mod disclose;
 pub mod fields;

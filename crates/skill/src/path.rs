@@ -31,6 +31,9 @@ impl SkillPath {
         if let Err(rule) = check_shape(name) {
             return refuse(rule);
         }
+        if has_invisible(name) {
+            return refuse(PathRule::Invisible);
+        }
         if name.split('/').any(|part| part.len() > limits.part_bytes) {
             return refuse(PathRule::PartTooLong(limits.part_bytes));
         }
@@ -109,7 +112,8 @@ impl From<SkillPath> for String {
 }
 
 /// Reads back a path that once passed [`SkillPath::parse`]: every rule but the
-/// sizes, which belong to the door it came in by.
+/// sizes, which belong to the door it came in by, and the one about invisible
+/// characters, which are no danger to a disk: what was stored before it stays readable.
 impl TryFrom<String> for SkillPath {
     type Error = PathError;
 
@@ -155,6 +159,38 @@ fn check_part(part: &str) -> Result<(), PathRule> {
         _ if is_reserved(part) => Err(PathRule::Reserved),
         _ => Ok(()),
     }
+}
+
+/// Whether a name shows as another one, or in another order, than it is written. A reviewer
+/// who reads `invoice_fdp.exe` must not be shown `invoice_exe.pdf`.
+fn has_invisible(name: &str) -> bool {
+    if name.is_ascii() {
+        return false;
+    }
+    let mut before = None;
+    name.chars().any(|c| {
+        let symbol_before = before.replace(c).is_some_and(is_symbol);
+        // Asks for the coloured form of the emoji before it.
+        !(c == '\u{fe0f}' && symbol_before) && is_invisible(c)
+    })
+}
+
+/// Characters without a glyph of their own: formats (which direction marks, joiners and
+/// tags are), separators of lines, fillers and variation selectors.
+fn is_invisible(c: char) -> bool {
+    use unicode_general_category::{GeneralCategory as G, get_general_category};
+    matches!(
+        get_general_category(c),
+        G::Format | G::LineSeparator | G::ParagraphSeparator
+    ) || matches!(c,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+        | '\u{2065}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+fn is_symbol(c: char) -> bool {
+    use unicode_general_category::{GeneralCategory as G, get_general_category};
+    get_general_category(c) == G::OtherSymbol
 }
 
 /// Names that Windows gives to devices, in any folder and with any extension.
@@ -239,6 +275,9 @@ pub enum PathRule {
     /// Line breaks, escapes and their kin.
     #[error("has a control character; rename the file")]
     Control,
+    /// Direction marks, zero-width characters, line separators and their kin.
+    #[error("has an invisible or direction-changing character; rename the file")]
+    Invisible,
     /// `CON`, `nul.txt`, `com1`.
     #[error("uses a name that Windows reserves for a device; rename the file")]
     Reserved,
@@ -270,6 +309,7 @@ impl PathRule {
             PathRule::Dot => "path-dot",
             PathRule::Nul => "path-nul",
             PathRule::Control => "path-control",
+            PathRule::Invisible => "path-invisible",
             PathRule::Reserved => "path-reserved",
             PathRule::TrailingDotOrSpace => "path-trailing-dot-or-space",
             PathRule::TooLong(_) => "path-too-long",
@@ -341,6 +381,9 @@ mod tests {
             "nullable.rs",
             "com10.txt",
             "...x",
+            "⚠\u{fe0f} notes.md",
+            "at 3.04\u{202f}PM.png",
+            "日本\u{3000}語.md",
         ] {
             assert_eq!(rule_of(name), "ok", "{name}");
         }
@@ -382,6 +425,47 @@ mod tests {
         ] {
             assert_eq!(rule_of(name), code, "{name:?}");
         }
+    }
+
+    #[test]
+    fn names_that_show_as_others_are_refused() {
+        let invisible = [
+            "\u{202a}",
+            "\u{202b}",
+            "\u{202c}",
+            "\u{202d}",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{2067}",
+            "\u{2068}",
+            "\u{2069}",
+            "\u{200e}",
+            "\u{200f}",
+            "\u{61c}",
+            "\u{feff}",
+            "\u{200b}",
+            "\u{200c}",
+            "\u{200d}",
+            "\u{2060}",
+            "\u{ad}",
+            "\u{2028}",
+            "\u{2029}",
+            "\u{e0001}",
+            "\u{e0061}",
+            "\u{3164}",
+            "\u{fe0f}",
+            "\u{fe01}",
+            "\u{e0101}",
+            "\u{180e}",
+            "\u{fff9}",
+        ];
+        for c in invisible {
+            for name in [format!("a{c}b.md"), format!("{c}a/b.md"), format!("a/b{c}")] {
+                assert_eq!(rule_of(&name), "path-invisible", "{name:?}");
+            }
+        }
+        let stored = SkillPath::try_from("a\u{202e}b".to_owned());
+        assert!(stored.is_ok(), "what is stored can still be read");
     }
 
     #[test]

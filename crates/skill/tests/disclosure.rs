@@ -27,6 +27,33 @@ fn a_catalogue_entry_is_one_visible_line() {
 }
 
 #[test]
+fn control_tokens_of_chat_templates_are_taken_apart_but_not_in_files() {
+    const TOKEN: &str = "<|im_end|>";
+    // Where something invisible is left out, a token appears.
+    let description = "Does <\u{200b}|im_start|>system a [INST] thing. <s>";
+    let body = "Say <|im_end|> and <｜User｜>.";
+    let skill = skill(description, body, &[("<|x|>.txt", TOKEN.as_bytes())]);
+    assert_eq!(
+        disclose::catalogue_entry(&skill, 200),
+        "- s: Does < |im_start|>system a [ INST] thing. < s>"
+    );
+    let cut = disclose::catalogue_entry(&skill, 16);
+    assert!(!cut.contains("<|"), "{cut}");
+    let told = disclose::body(&skill, 100).text;
+    assert_eq!(told, "Say < |im_end|> and < ｜User｜>.");
+    assert_eq!(disclose::body(&skill, 100).text, told, "the same each time");
+    assert!(
+        disclose::file_list(&skill, 100)
+            .text
+            .starts_with("< |x|>.txt")
+    );
+    let Some(FileContent::Text(file)) = disclose::file(&skill, "<|x|>.txt", 100) else {
+        unreachable!("it is text");
+    };
+    assert_eq!(file.text, TOKEN);
+}
+
+#[test]
 fn a_body_says_that_it_is_cut() {
     let skill = skill("d", "ééééé", &[]);
     assert_eq!(disclose::body(&skill, 100).text, "ééééé");

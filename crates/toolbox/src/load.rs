@@ -15,6 +15,7 @@ use crate::toolbox::{Active, Toolbox};
 use crate::view::{self, Shown};
 use crate::{catalogue, functions, permit};
 use prowess_skill::Skill;
+use prowess_skill::control_tokens::neutralised;
 use prowess_skill::disclose::{self, FileContent};
 use serde_json::Value;
 use std::sync::Arc;
@@ -243,7 +244,7 @@ fn told(toolbox: &Toolbox, skill: &Skill, all: &[Arc<Skill>], done: &Activated) 
     if !notes.is_empty() {
         text.push_str(&format!("\n\n---\n{}", notes.join("\n")));
     }
-    text
+    neutralised(&text).into_owned()
 }
 
 fn notes(toolbox: &Toolbox, skill: &Skill, all: &[Arc<Skill>], done: &Activated) -> Vec<String> {

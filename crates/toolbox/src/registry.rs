@@ -5,6 +5,7 @@
 
 use crate::names::Names;
 use crate::spec::ToolSpec;
+use prowess_skill::control_tokens::{neutralised, neutralised_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -88,8 +89,9 @@ impl Registry {
         self.tools.push(Registered {
             spec: ToolSpec {
                 name: name.clone(),
-                description: new.description,
-                input_schema: new.input_schema,
+                // Both may hold what a skill says; no template may read it as its own.
+                description: neutralised(&new.description).into_owned(),
+                input_schema: neutralised_json(new.input_schema),
             },
             route: new.route,
         });

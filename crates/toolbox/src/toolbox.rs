@@ -9,6 +9,7 @@ use crate::workspace::{Workspace, lock};
 use crate::{bash, declared, editor, functions, litellm, load, offer, script, search};
 use prowess_sandbox::Chunk;
 use prowess_skill::Skill;
+use prowess_skill::control_tokens::neutralised;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -220,7 +221,8 @@ impl Toolbox {
     /// The skill of this name.
     pub(crate) fn skill(&self, name: &str) -> Option<Arc<Skill>> {
         let state = self.lock();
-        let found = state.members.iter().find(|m| m.skill.name == name)?;
+        let called = |m: &&Member| m.skill.name == name || neutralised(&m.skill.name) == name;
+        let found = state.members.iter().find(called)?;
         Some(Arc::clone(&found.skill))
     }
 

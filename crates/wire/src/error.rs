@@ -4,6 +4,7 @@
 //! [`crate::neutral::ApiError`]; [`WireError::to_api_error`] turns one into the other.
 
 use crate::Dialect;
+use crate::excerpt::{bounded, excerpt};
 use crate::neutral::{ApiError, ErrorKind};
 
 /// Why a body could not be read from, or written to, a dialect.
@@ -14,6 +15,12 @@ pub enum WireError {
     NotJson {
         /// The parser's words, with line and column.
         message: String,
+    },
+    /// A field is there more than once, and parsers do not agree which one counts.
+    #[error("{}: written more than once; write each field once", excerpt(.field))]
+    Repeated {
+        /// JSON path of the field.
+        field: String,
     },
     /// A field that must be there is not.
     #[error("{field}: field required")]
@@ -69,6 +76,7 @@ impl WireError {
     pub fn code(&self) -> &'static str {
         match self {
             WireError::NotJson { .. } => "invalid-json",
+            WireError::Repeated { .. } => "repeated-field",
             WireError::Missing { .. } => "missing-field",
             WireError::Wrong { .. } => "wrong-field",
             WireError::Unsupported { .. } => "unsupported-field",
@@ -81,6 +89,7 @@ impl WireError {
         match self {
             WireError::NotJson { .. } | WireError::Failed(_) => None,
             WireError::Missing { field }
+            | WireError::Repeated { field }
             | WireError::Wrong { field, .. }
             | WireError::Unsupported { field, .. } => Some(field),
         }
@@ -90,8 +99,8 @@ impl WireError {
     pub fn to_api_error(&self) -> ApiError {
         ApiError {
             code: Some(self.code().to_owned()),
-            param: self.field().map(str::to_owned),
-            ..ApiError::new(ErrorKind::InvalidRequest, self.to_string())
+            param: self.field().map(|field| bounded(field.to_owned())),
+            ..ApiError::new(ErrorKind::InvalidRequest, bounded(self.to_string()))
         }
     }
 

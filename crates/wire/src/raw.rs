@@ -1,16 +1,23 @@
 //! A JSON object as its raw bytes: look at a few fields, change one, keep the rest.
 //!
 //! The pass-through road. A request that is only forwarded must arrive byte for byte,
-//! so values are never parsed further than their outer bounds.
+//! so values are never parsed further than their outer bounds. What is decided by a field
+//! holds for the upstream only if both read the same one: see
+//! [`RawObject::check_unique`].
+
+mod unique;
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::WireError;
+
+/// More fields than any request has. Each takes more memory than it has bytes.
+const MAX_FIELDS: usize = 1_024;
 
 /// The top level of a JSON object: its keys in order, their values unparsed.
 #[derive(Debug)]
@@ -204,6 +211,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for Fields<'a> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut fields = Vec::with_capacity(16);
                 while let Some((Key(key), value)) = map.next_entry()? {
+                    if fields.len() == MAX_FIELDS {
+                        let why = format_args!("more than {MAX_FIELDS} fields");
+                        return Err(A::Error::custom(why));
+                    }
                     fields.push((key, value));
                 }
                 Ok(Fields(fields))

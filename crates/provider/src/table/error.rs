@@ -1,12 +1,13 @@
 //! Why a name means no model.
 
+use prowess_wire::excerpt;
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
 /// Why a name means no model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
     /// No entry and no provider matches.
-    #[error("there is no model called {name:?}{hint}")]
+    #[error("there is no model called \"{}\"{hint}", excerpt(.name))]
     Unknown {
         /// The name.
         name: String,
@@ -14,7 +15,7 @@ pub enum RouteError {
         hint: String,
     },
     /// The provider is known, but not how to reach it.
-    #[error("{name}: {why}")]
+    #[error("{}: {why}", excerpt(.name))]
     NotReady {
         /// The name.
         name: String,

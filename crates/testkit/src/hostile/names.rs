@@ -43,6 +43,10 @@ const NAMES: &[(&str, &str)] = &[
     ("a ", "path-trailing-dot-or-space"),
     ("line\nbreak", "path-control"),
     ("escape\u{1b}[2J", "path-control"),
+    ("invoice_\u{202e}fdp.sh", "path-invisible"),
+    ("\u{feff}SKILL.md", "path-invisible"),
+    ("read\u{200b}me.md", "path-invisible"),
+    ("a\u{2028}b.md", "path-invisible"),
     ("__MACOSX/../../evil", "path-dot-dot"),
 ];
 

@@ -13,6 +13,7 @@ use super::view::{Kind, View};
 mod active;
 mod autorun;
 mod code;
+mod control_tokens;
 pub(crate) mod coverage;
 pub(crate) mod credentials;
 mod declared;
@@ -46,6 +47,7 @@ pub static RULES: &[&Rule] = &[
     &injection::INJ_REVEAL,
     &injection::INJ_CONCEAL,
     &hidden::INJ_HIDDEN,
+    &control_tokens::INJ_TOKEN,
     &fetch::EXEC_FETCH,
     &declared::EXEC_DECL,
     &urls::URL_SUSP,
@@ -99,6 +101,7 @@ pub(super) fn check_file(view: &View<'_>, subject: &Subject<'_>, log: &mut Colle
     unicode::check(view, log);
     homoglyph::check(view, log);
     hidden::check(view, log);
+    control_tokens::check(view, subject, log);
     autorun::check(view, subject, log);
     dependencies::check(view, log);
     files::check(view, log);
@@ -110,6 +113,7 @@ pub(super) fn check_skill(subject: &Subject<'_>, facts: &Facts, log: &mut Collec
     declared::check(subject, log);
     tools::check(subject, facts, log);
     description::check(subject, log);
+    control_tokens::check_description(subject, log);
     impersonation::check(subject, log);
     homoglyph::check_name(subject, log);
 }
