@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::quota::StorageLimits;
+
 /// Where everything is kept. [`StoreConfig::local`] needs only a folder.
 #[derive(Debug, Clone)]
 pub struct StoreConfig {
@@ -26,10 +28,17 @@ pub struct StoreConfig {
     pub freshness: Duration,
     /// Bytes of loaded skills to keep in memory.
     pub cache_bytes: u64,
+    /// The most that one tenant may keep.
+    pub limits: StorageLimits,
+    /// Content is refused while less than this many bytes are free on the file system,
+    /// so that deletions can always be written. 0: no reserve.
+    pub reserve_bytes: u64,
+    /// Take an empty database for a new store although there is content of an earlier one.
+    pub accept_empty: bool,
 }
 
 impl StoreConfig {
-    /// SQLite and local blobs in one folder.
+    /// SQLite and local blobs in one folder, without limits.
     pub fn local(data_dir: impl Into<PathBuf>) -> Self {
         StoreConfig {
             data_dir: data_dir.into(),
@@ -39,6 +48,9 @@ impl StoreConfig {
             inline_bytes: 64 << 10,
             freshness: Duration::from_secs(1),
             cache_bytes: 64 << 20,
+            limits: StorageLimits::default(),
+            reserve_bytes: 0,
+            accept_empty: false,
         }
     }
 }

@@ -175,12 +175,45 @@ pub enum Error {
         /// The newest known here.
         known: i64,
     },
+    /// The database is empty, but content of an earlier one is there.
+    #[error(
+        "{found}, but content that was stored before is still there: all skills and files would \
+         be gone. Restore the database from a backup; or, to give up what was stored, set \
+         `accept_empty = true` in [store], start once, and remove the setting again"
+    )]
+    Emptied {
+        /// What is wrong with the database.
+        found: String,
+    },
+    /// A tenant may not keep as much.
+    #[error(
+        "storage quota exceeded: {used} of {limit} {what} are in use, and this needs {more} more; \
+         delete what is no longer needed, or ask the operator for a higher limit"
+    )]
+    Quota {
+        /// What is counted.
+        what: &'static str,
+        /// The most of it.
+        limit: u64,
+        /// What is kept already.
+        used: u64,
+        /// What was to be added.
+        more: u64,
+    },
+    /// There is no room left, or what is left is kept in reserve.
+    #[error("no room left in the {part}: {cause}")]
+    Full {
+        /// Where.
+        part: &'static str,
+        /// What the system said. It may name paths, so it is for the operator only.
+        cause: String,
+    },
     /// The database failed or could not be reached.
     #[error("database: {0}")]
-    Database(#[from] sqlx::Error),
+    Database(#[source] sqlx::Error),
     /// The blob storage failed or could not be reached.
     #[error("blob storage: {0}")]
-    Blobs(#[from] object_store::Error),
+    Blobs(#[source] object_store::Error),
     /// A row that this crate wrote does not read back: the database was changed by other means.
     #[error("row of {table}: {reason}")]
     Row {
@@ -227,6 +260,9 @@ impl Error {
             Error::Damaged { .. } => "content-damaged",
             Error::Config { .. } => "store-config",
             Error::SchemaTooNew { .. } => "schema-too-new",
+            Error::Emptied { .. } => "store-emptied",
+            Error::Quota { .. } => "storage-quota-exceeded",
+            Error::Full { .. } => "storage-full",
             Error::Database(_) => "database",
             Error::Blobs(_) => "blob-storage",
             Error::Row { .. } => "row-malformed",
@@ -239,8 +275,18 @@ impl Error {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Error::Database(_) | Error::Blobs(_) | Error::Busy | Error::Interrupted(_)
+            Error::Database(_)
+                | Error::Blobs(_)
+                | Error::Full { .. }
+                | Error::Busy
+                | Error::Interrupted(_)
         )
+    }
+
+    /// Whether a commit that failed so has surely left no trace. Of a connection that
+    /// broke, nobody knows.
+    pub(crate) fn is_surely_undone(&self) -> bool {
+        matches!(self, Error::Full { .. })
     }
 
     pub(crate) fn not_found(kind: Kind, id: impl Into<String>) -> Error {

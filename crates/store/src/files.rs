@@ -8,11 +8,12 @@ use futures_util::Stream;
 use prowess_skill::Digest;
 
 use crate::Store;
-use crate::blob::{Adopted, ContentStream, Staged, adopt, parse_digest, touch};
-use crate::db::{Row, Sql};
+use crate::blob::{Adopted, Bounds, ContentStream, Staged, adopt, parse_digest, touch};
+use crate::db::{Row, Sql, Tx};
 use crate::error::{Error, Kind, Result};
 use crate::id::{self, Prefix};
 use crate::page::{Cursor, MAX_LIMIT, Page, PageRequest};
+use crate::quota::{self, StorageUse};
 use crate::skills::{IDS, paged};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
@@ -102,7 +103,15 @@ impl Store {
         new: &NewFile<'_>,
         content: impl Stream<Item = io::Result<Bytes>>,
     ) -> Result<FileRecord> {
-        let staged = self.blobs().stage_stream(content, new.limit).await?;
+        let one = StorageUse {
+            files: 1,
+            ..StorageUse::default()
+        };
+        let bounds = Bounds {
+            limit: new.limit,
+            allowance: self.check_quota(tenant, &one).await?,
+        };
+        let staged = self.blobs().stage_stream(content, bounds).await?;
         let now = Timestamp::now();
         let file = FileRecord {
             id: id::new(Prefix::File, now)?,
@@ -126,7 +135,38 @@ impl Store {
         file: &FileRecord,
         staged: Staged,
     ) -> Result<()> {
-        let mut tx = self.db().begin().await?;
+        let staged = [staged];
+        let mut tx = match self.db().begin().await {
+            Ok(tx) => tx,
+            Err(error) => {
+                self.blobs().discard(&staged).await;
+                return Err(error);
+            }
+        };
+        let written = match self.write_file(&mut tx, tenant, file, &staged).await {
+            Ok(()) => match tx.commit().await {
+                // Whether it was done nobody knows; what was staged is left as it is.
+                Err(error) if !error.is_surely_undone() => return Err(error),
+                done => done,
+            },
+            Err(error) => {
+                tx.rollback().await;
+                Err(error)
+            }
+        };
+        if written.is_err() {
+            self.blobs().discard(&staged).await;
+        }
+        written
+    }
+
+    async fn write_file(
+        &self,
+        tx: &mut Tx,
+        tenant: &TenantId,
+        file: &FileRecord,
+        staged: &[Staged],
+    ) -> Result<()> {
         let row = vec![
             file.id.clone().into(),
             tenant.as_str().into(),
@@ -144,17 +184,19 @@ impl Store {
             "INSERT INTO files (id, tenant, name, mime, size, digest, purpose, scope,
                                 downloadable, created_at, expires_at) VALUES ",
         );
+        quota::lock(tx, tenant).await?;
         tenant.known(tx.run(sql.rows([row])).await)?;
+        let added = StorageUse {
+            bytes: u64::try_from(file.size).unwrap_or_default(),
+            files: 1,
+            ..StorageUse::default()
+        };
+        self.check_quota_in(tx, tenant, &added).await?;
         // The stream cannot be read twice. Only a collector that takes what was
         // announced a moment ago gets here, and the client may send again.
-        let staged = [staged];
-        match adopt(&mut tx, &staged, file.created_at).await? {
-            Adopted::All => tx.commit().await,
-            Adopted::Gone => {
-                tx.rollback().await?;
-                self.blobs().discard(&staged).await?;
-                Err(Error::Busy)
-            }
+        match adopt(tx, staged, file.created_at).await? {
+            Adopted::All => Ok(()),
+            Adopted::Gone => Err(Error::Busy),
         }
     }
 
@@ -227,6 +269,7 @@ impl Store {
     /// Deletes a file. Its content goes later, if nothing else has the same.
     pub async fn delete_file(&self, tenant: &TenantId, id: &str) -> Result<()> {
         let mut tx = self.db().begin().await?;
+        quota::lock(&mut tx, tenant).await?;
         let sql = Sql::new("DELETE FROM files WHERE tenant = $1 AND id = $2 RETURNING digest");
         let row = tx.one(sql.bind(tenant.as_str()).bind(id)).await?;
         let row = row.ok_or_else(|| Error::not_found(Kind::File, id))?;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use crate::Store;
 use crate::db::Sql;
 use crate::error::Result;
+use crate::quota;
+use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
 /// Rows looked at in one go.
@@ -81,9 +83,19 @@ impl Store {
         self.db().run(sql.bind(now.before(RUNS))).await.map(drop)
     }
 
+    /// Tenant by tenant: each transaction changes the totals of one of them only.
     async fn drop_expired_files(&self, before: Timestamp) -> Result<u64> {
-        let sql = Sql::new("DELETE FROM files WHERE expires_at < $1");
-        self.db().run(sql.bind(before)).await
+        let sql = Sql::new("SELECT DISTINCT tenant FROM files WHERE expires_at < $1");
+        let mut dropped = 0;
+        for row in self.db().all(sql.bind(before)).await? {
+            let tenant = TenantId::new(row.text("tenant")?)?;
+            let mut tx = self.db().begin().await?;
+            quota::lock(&mut tx, &tenant).await?;
+            let sql = Sql::new("DELETE FROM files WHERE tenant = $1 AND expires_at < $2");
+            dropped += tx.run(sql.bind(tenant.as_str()).bind(before)).await?;
+            tx.commit().await?;
+        }
+        Ok(dropped)
     }
 
     async fn unreferenced(&self, before: Timestamp, after: &str) -> Result<Vec<Candidate>> {

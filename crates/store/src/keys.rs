@@ -17,6 +17,7 @@ use crate::db::{Row, Sql};
 use crate::error::{Error, Kind, Result};
 use crate::id::{self, Prefix};
 use crate::key_limits::KeyLimits;
+use crate::outage::Outage;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -25,6 +26,11 @@ const PREFIX_DIGITS: u32 = 10;
 const SECRET_DIGITS: u32 = 25;
 /// Keys remembered; each is small.
 const REMEMBERED: u64 = 10_000;
+/// How long a key is taken as it was while the database does not answer. A key that is
+/// revoked elsewhere in that time is refused when this is over.
+const KNOWN_FOR: Duration = Duration::from_secs(300);
+/// How long a known key waits for the database.
+const RECALL_AFTER: Duration = Duration::from_secs(1);
 
 /// What a key may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -152,12 +158,27 @@ impl fmt::Debug for SecretKey {
 }
 
 /// Keys seen lately, by the digest of the whole key.
-pub(crate) struct KeyMemory(Cache<Digest, Arc<KeyRecord>>);
+pub(crate) struct KeyMemory {
+    /// As they are.
+    fresh: Cache<Digest, Arc<KeyRecord>>,
+    /// As they were when the database last answered, for when it does not.
+    known: Cache<Digest, Arc<KeyRecord>>,
+    outage: Outage,
+}
 
 impl KeyMemory {
     pub(crate) fn new(freshness: Duration) -> Self {
-        let cache = Cache::builder().max_capacity(REMEMBERED);
-        KeyMemory(cache.time_to_live(freshness).build())
+        let cache = |time| Cache::builder().max_capacity(REMEMBERED).time_to_live(time);
+        KeyMemory {
+            fresh: cache(freshness).build(),
+            known: cache(freshness.max(KNOWN_FOR)).build(),
+            outage: Outage::default(),
+        }
+    }
+
+    fn forget_all(&self) {
+        self.fresh.invalidate_all();
+        self.known.invalidate_all();
     }
 }
 
@@ -213,14 +234,44 @@ impl Store {
     }
 
     /// Whose key this is; nothing when it is none, has expired or was revoked.
-    /// Cheap: keys are remembered for the configured freshness.
+    /// Cheap: keys are remembered for the configured freshness. While the database does
+    /// not answer, keys that it knew a few minutes ago are taken as they were then.
     pub async fn authenticate(&self, presented: &str) -> Result<Option<Arc<KeyRecord>>> {
         let digest = hash(presented);
-        let key = match self.keys().0.get(&digest).await {
+        let key = match self.keys().fresh.get(&digest).await {
             Some(key) => Some(key),
-            None => self.look_up(presented, digest).await?,
+            None => self.look_up_or_recall(presented, digest).await?,
         };
         Ok(key.filter(|key| key.is_valid(Timestamp::now())))
+    }
+
+    async fn look_up_or_recall(
+        &self,
+        presented: &str,
+        digest: Digest,
+    ) -> Result<Option<Arc<KeyRecord>>> {
+        let Some(known) = self.keys().known.get(&digest).await else {
+            return self.look_up(presented, digest).await;
+        };
+        let outage = &self.keys().outage;
+        if !outage.may_try() {
+            return Ok(Some(known));
+        }
+        let found = tokio::time::timeout(RECALL_AFTER, self.look_up(presented, digest)).await;
+        match found {
+            Ok(Ok(found)) => {
+                outage.end();
+                if found.is_none() {
+                    self.keys().known.invalidate(&digest).await;
+                }
+                Ok(found)
+            }
+            Ok(Err(error)) if !error.is_transient() => Err(error),
+            _ => {
+                outage.begin();
+                Ok(Some(known))
+            }
+        }
     }
 
     async fn look_up(&self, presented: &str, digest: Digest) -> Result<Option<Arc<KeyRecord>>> {
@@ -239,7 +290,8 @@ impl Store {
             return Ok(None);
         }
         let key = Arc::new(KeyRecord::read(&row)?);
-        self.keys().0.insert(digest, key.clone()).await;
+        self.keys().fresh.insert(digest, key.clone()).await;
+        self.keys().known.insert(digest, key.clone()).await;
         Ok(Some(key))
     }
 
@@ -279,7 +331,7 @@ impl Store {
         if self.db().run(sql).await? == 0 {
             return Err(Error::not_found(Kind::Key, key));
         }
-        self.keys().0.invalidate_all();
+        self.keys().forget_all();
         Ok(())
     }
 }

@@ -45,6 +45,8 @@
 //! | `files`, `keys`, `key_limits`, `tenant` | the other things that stay |
 //! | `foreign` | which files a provider keeps, and for whom |
 //! | `usage`, `responses` | what requests to models used, and answers kept for later |
+//! | `quota`, `space` | what a tenant may keep, and what the disk can |
+//! | `readiness`, `emptied`, `outage` | whether the store can be written, was lost, or is away |
 //! | `gc` | collecting what nobody refers to |
 //! | `page`, `id`, `time`, `words`, `error` | what the others are made of |
 //!
@@ -58,6 +60,7 @@
 mod blob;
 mod config;
 mod db;
+mod emptied;
 mod error;
 mod files;
 mod foreign;
@@ -66,12 +69,16 @@ mod hidden;
 mod id;
 mod key_limits;
 mod keys;
+mod outage;
 mod page;
+mod quota;
+mod readiness;
 mod resolve;
 mod responses;
 mod runs;
 mod sessions;
 mod skills;
+mod space;
 mod store;
 mod tenant;
 mod time;
@@ -87,6 +94,8 @@ pub use gc::Collected;
 pub use key_limits::{Budget, KeyLimits, Period};
 pub use keys::{KeyRecord, NewKey, Scope, SecretKey};
 pub use page::{Cursor, MAX_LIMIT, Order, Page, PageRequest, Position};
+pub use quota::{StorageLimits, StorageUse};
+pub use readiness::Unready;
 pub use resolve::ResolvedSkill;
 pub use responses::{NewResponse, ResponseRecord};
 pub use runs::{NewRun, RunDetail, RunRecord};

@@ -1,15 +1,25 @@
 //! The store itself: what its operations share.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::blob::Blobs;
 use crate::blob::storage::Storage;
 use crate::config::StoreConfig;
 use crate::db::{Db, Engine, Sql};
+use crate::emptied::Evidence;
 use crate::error::{Error, Result};
 use crate::keys::KeyMemory;
+use crate::quota::StorageLimits;
+use crate::readiness::Readiness;
 use crate::resolve::Memory;
+use crate::space::Space;
+
+/// The SQLite database in the data folder.
+pub(crate) const DATABASE_FILE: &str = "prowess.db";
+/// The folder of large content in the data folder.
+pub(crate) const BLOB_FOLDER: &str = "blobs";
 
 /// Skills, versions, files, keys and tenants. Cheap to clone; clones share
 /// everything.
@@ -21,22 +31,35 @@ struct Shared {
     blobs: Blobs,
     memory: Memory,
     keys: KeyMemory,
+    limits: StorageLimits,
+    space: Arc<Space>,
+    readiness: Readiness,
 }
 
 impl Store {
     /// Opens a store, and brings its schema up to date. Any number of processes
     /// may do so at once.
     pub async fn open(config: &StoreConfig) -> Result<Store> {
-        let db = Arc::new(open_database(config).await?);
         let storage = match config.blobs.as_str() {
-            "local" => Storage::folder(&config.data_dir.join("blobs"))?,
-            url => Storage::url(url, &config.blob_options)?,
+            // Made only when there is a database that knows of it.
+            "local" => None,
+            url => Some(Storage::url(url, &config.blob_options)?),
         };
+        let evidence = Evidence::new(config, storage.as_ref());
+        let db = Arc::new(open_database(config, &evidence).await?);
+        let storage = match storage {
+            Some(storage) => storage,
+            None => Storage::folder(&config.data_dir.join(BLOB_FOLDER))?,
+        };
+        let space = Arc::new(Space::new(local_folders(config), config.reserve_bytes));
         Ok(Store(Arc::new(Shared {
-            blobs: Blobs::new(db.clone(), storage, config.inline_bytes),
+            blobs: Blobs::new(db.clone(), storage, config.inline_bytes, Arc::clone(&space)),
             db,
             memory: Memory::new(config.freshness, config.cache_bytes),
             keys: KeyMemory::new(config.freshness),
+            limits: config.limits,
+            space,
+            readiness: Readiness::default(),
         })))
     }
 
@@ -72,6 +95,18 @@ impl Store {
         &self.0.keys
     }
 
+    pub(crate) fn limits(&self) -> &StorageLimits {
+        &self.0.limits
+    }
+
+    pub(crate) fn space(&self) -> &Space {
+        &self.0.space
+    }
+
+    pub(crate) fn readiness(&self) -> &Readiness {
+        &self.0.readiness
+    }
+
     /// To be called after every commit that changes what a skill resolves to.
     pub(crate) fn changed(&self) {
         self.memory().new_era();
@@ -86,7 +121,19 @@ impl fmt::Debug for Store {
     }
 }
 
-async fn open_database(config: &StoreConfig) -> Result<Db> {
+/// The folders of this machine that rows and content go to.
+fn local_folders(config: &StoreConfig) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    if config.database == "sqlite" {
+        folders.push(config.data_dir.clone());
+    }
+    if config.blobs == "local" {
+        folders.push(config.data_dir.join(BLOB_FOLDER));
+    }
+    folders
+}
+
+async fn open_database(config: &StoreConfig, evidence: &Evidence<'_>) -> Result<Db> {
     match config.database.as_str() {
         "sqlite" => {
             let folder = &config.data_dir;
@@ -94,10 +141,11 @@ async fn open_database(config: &StoreConfig) -> Result<Db> {
                 setting: "data_dir",
                 reason: format!("cannot make folder {}: {error}", folder.display()),
             })?;
-            Db::open_sqlite(&folder.join("prowess.db")).await
+            evidence.check_sqlite_file().await?;
+            Db::open_sqlite(&folder.join(DATABASE_FILE), evidence).await
         }
         url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
-            Db::open_postgres(url).await
+            Db::open_postgres(url, evidence).await
         }
         // What was given may hold a password; it is not repeated.
         _ => Err(Error::Config {

@@ -83,6 +83,30 @@ impl Postgres {
             self.folder.display()
         )
     }
+
+    /// Stops the server under its clients. What was committed stays.
+    pub fn stop(&self) {
+        self.control(&["stop", "-w", "-m", "fast"]);
+    }
+
+    /// Starts it again after [`Postgres::stop`], as it was started at first.
+    pub fn start_again(&self) {
+        self.control(&["restart", "-w"]);
+    }
+
+    fn control(&self, args: &[&str]) {
+        let mut control = unprivileged(&self.programs.join("pg_ctl"), &self.folder);
+        control
+            .args(args)
+            .arg("-s")
+            .arg("-D")
+            .arg(self.folder.join("data"));
+        // What it starts must not keep our output open.
+        control.arg("-l").arg(self.folder.join("log"));
+        control.stdin(Stdio::null()).stdout(Stdio::null());
+        let status = control.stderr(Stdio::null()).status().unwrap();
+        assert!(status.success(), "pg_ctl {args:?} failed");
+    }
 }
 
 impl Drop for Postgres {

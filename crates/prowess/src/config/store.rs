@@ -2,14 +2,28 @@
 
 use std::path::PathBuf;
 
-use prowess_store::StoreConfig;
+use prowess_store::{StorageLimits, StoreConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ConfigError;
 use super::{Overrides, blobs};
 
-pub(super) const KEYS: &[&str] = &["url"];
+pub(super) const KEYS: &[&str] = &[
+    "url",
+    "tenant_bytes",
+    "tenant_files",
+    "tenant_skills",
+    "tenant_versions",
+    "reserve_bytes",
+    "accept_empty",
+];
+
+const DEFAULT_TENANT_BYTES: u64 = 10 << 30;
+const DEFAULT_TENANT_FILES: u64 = 100_000;
+const DEFAULT_TENANT_SKILLS: u64 = 10_000;
+const DEFAULT_TENANT_VERSIONS: u64 = 100_000;
+const DEFAULT_RESERVE_BYTES: u64 = 64 << 20;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -18,6 +32,23 @@ pub(super) struct Raw {
     /// `sqlite`, or `postgres://…`; `env:NAME` and `file:PATH` keep its password out
     /// of this file.
     url: Option<String>,
+    /// The most bytes of files and skills, with all versions, that one tenant may keep;
+    /// 10 GiB when left out, 0 for no limit.
+    tenant_bytes: Option<u64>,
+    /// The most files that one tenant may keep, those that runs made included; 100000
+    /// when left out, 0 for no limit.
+    tenant_files: Option<u64>,
+    /// The most skills that one tenant may keep; 10000 when left out, 0 for no limit.
+    tenant_skills: Option<u64>,
+    /// The most versions of skills that one tenant may keep; 100000 when left out, 0 for
+    /// no limit.
+    tenant_versions: Option<u64>,
+    /// Uploads are refused while less than this many bytes are free on the disk, so that
+    /// deletions and usage can always be written; 64 MiB when left out, 0 for no reserve.
+    reserve_bytes: Option<u64>,
+    /// Begin with an empty database although content of an earlier one is there. It is
+    /// refused otherwise, as its skills and files would silently be gone.
+    accept_empty: bool,
 }
 
 pub(super) fn check(
@@ -31,6 +62,15 @@ pub(super) fn check(
         let url = super::secret::resolve("store.url", url)?;
         url.reveal().clone_into(&mut config.database);
     }
+    let limit = |set: Option<u64>, default| Some(set.unwrap_or(default)).filter(|most| *most > 0);
+    config.limits = StorageLimits {
+        bytes: limit(raw.tenant_bytes, DEFAULT_TENANT_BYTES),
+        files: limit(raw.tenant_files, DEFAULT_TENANT_FILES),
+        skills: limit(raw.tenant_skills, DEFAULT_TENANT_SKILLS),
+        versions: limit(raw.tenant_versions, DEFAULT_TENANT_VERSIONS),
+    };
+    config.reserve_bytes = raw.reserve_bytes.unwrap_or(DEFAULT_RESERVE_BYTES);
+    config.accept_empty = raw.accept_empty;
     blobs::apply(blobs, &mut config);
     Ok(config)
 }

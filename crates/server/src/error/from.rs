@@ -33,6 +33,12 @@ impl From<StoreError> for ApiError {
                 let error = ApiError::new(StatusCode::CONFLICT, error.code(), error.to_string());
                 return error.permanent();
             }
+            // What Anthropic answers when an organisation's storage is used up.
+            StoreError::Quota { .. } => {
+                let refused = ApiError::new(StatusCode::FORBIDDEN, error.code(), error.to_string());
+                return refused.permanent();
+            }
+            StoreError::Full { .. } => return ApiError::storage_full(error.code(), &error),
             _ if error.is_transient() => return ApiError::unavailable(error.code(), &error),
             _ => return ApiError::internal(error.code(), &error),
         };

@@ -7,11 +7,18 @@ mod from;
 mod render;
 
 use axum::http::StatusCode;
+use axum::http::header::RETRY_AFTER;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
 
 pub(crate) use from::invalid_skill;
 pub(crate) use render::render;
+
+/// The detail that is also sent as the header of its name.
+const RETRY_AFTER_DETAIL: &str = "retry_after";
+
+/// When it is worth trying again after the store could not be reached.
+const UNAVAILABLE_RETRY_SECONDS: u64 = 2;
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
@@ -54,13 +61,26 @@ impl ApiError {
     pub(crate) fn unavailable(code: &'static str, what: &dyn std::fmt::Display) -> Self {
         tracing::warn!(code, error = %what, "not available");
         let message = "the store cannot be reached right now; try again";
-        ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
+        let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
+        error.retry_after(UNAVAILABLE_RETRY_SECONDS)
+    }
+
+    /// There is no room left. The same will not help until somebody makes some.
+    pub(crate) fn storage_full(code: &'static str, what: &dyn std::fmt::Display) -> Self {
+        tracing::error!(code, error = %what, "no room left");
+        let message = "the server's disk is full; delete something or ask the operator";
+        ApiError::new(StatusCode::INSUFFICIENT_STORAGE, code, message).permanent()
     }
 
     /// Adds something for programs.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.details.insert(key.to_owned(), value.into());
         self
+    }
+
+    /// Says when it is worth sending the same again.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        self.with(RETRY_AFTER_DETAIL, seconds)
     }
 
     /// Says that sending the same again cannot help.
@@ -75,6 +95,10 @@ impl ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
+        let wait = self.details.get(RETRY_AFTER_DETAIL);
+        if let Some(seconds) = wait.and_then(Value::as_u64) {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
         response.extensions_mut().insert(self);
         response
     }

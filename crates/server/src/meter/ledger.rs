@@ -21,7 +21,7 @@ const MOST: usize = 16_384;
 const BATCH: usize = 500;
 /// How long rows are gathered.
 const EVERY: Duration = Duration::from_secs(1);
-/// How often a batch is tried before it is given up.
+/// How often a batch is tried before it waits with those that come after it.
 const TRIES: u32 = 5;
 
 const DROPPED: &str = "prowess_usage_dropped_total";
@@ -78,7 +78,7 @@ impl Ledger {
         true
     }
 
-    /// Waits until all rows so far are written, or given up.
+    /// Waits until all rows so far are written, or could not be.
     pub(crate) async fn flush(&self) {
         if self.writer.get().is_some() {
             // The writer lives as long as its runtime.
@@ -131,7 +131,15 @@ async fn write(store: Store, pending: Arc<Pending>) {
     loop {
         let batch = pending.next().await;
         for rows in batch.rows.chunks(BATCH) {
-            record(&store, rows).await;
+            if record(&store, rows).await {
+                continue;
+            }
+            // Rows of a kind are one, so what waits stays bounded however long it takes.
+            for row in rows {
+                if !pending.add(row.clone()) {
+                    metrics::counter!(DROPPED).increment(row.requests);
+                }
+            }
         }
         for asked in batch.asked {
             // Nobody may be waiting any more.
@@ -140,16 +148,21 @@ async fn write(store: Store, pending: Arc<Pending>) {
     }
 }
 
-/// Writes rows. What cannot be written after several tries is counted as dropped.
-async fn record(store: &Store, rows: &[UsageRow]) {
+/// Writes rows. False: they could not be written, as the store is full or away, and are
+/// to be tried again later. What can never be written is counted as dropped.
+async fn record(store: &Store, rows: &[UsageRow]) -> bool {
     for tried in 1..=TRIES {
         match store.record_usage(rows).await {
-            Ok(()) => return,
-            Err(error) if tried == TRIES || !error.is_transient() => {
+            Ok(()) => return true,
+            Err(error) if !error.is_transient() => {
                 let requests: u64 = rows.iter().map(|row| row.requests).sum();
                 metrics::counter!(DROPPED).increment(requests);
                 tracing::error!(requests, %error, "cannot write the usage of requests");
-                return;
+                return true;
+            }
+            Err(error) if tried == TRIES => {
+                tracing::error!(%error, "cannot write the usage of requests; it is kept for later");
+                return false;
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot write usage yet");
@@ -157,6 +170,7 @@ async fn record(store: &Store, rows: &[UsageRow]) {
             }
         }
     }
+    false
 }
 
 /// Rows that are to be written together, and who waits for that. Rows that agree in all

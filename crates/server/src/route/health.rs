@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -16,10 +17,22 @@ pub(crate) async fn alive(State(app): State<App>) -> Json<Value> {
     Json(json!({ "status": "ok", "sandbox": sandbox }))
 }
 
-/// Requests can be answered.
+/// Requests can be answered, and what they change can be written. Anyone may ask, so
+/// the answer names what failed and no more.
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Value>, ApiError> {
-    app.store().ping().await?;
-    Ok(Json(json!({ "status": "ok" })))
+    let Err(unready) = app.store().check_ready().await else {
+        return Ok(Json(json!({ "status": "ok" })));
+    };
+    let (part, code) = (unready.part, unready.code);
+    tracing::warn!(part, code, cause = unready.cause, "not ready");
+    let why = if unready.full {
+        "has no room left"
+    } else {
+        "cannot be written"
+    };
+    let message = format!("not ready: the {part} {why}");
+    let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
+    Err(error.with("part", part))
 }
 
 /// Counts of all tenants together, so not for everyone.

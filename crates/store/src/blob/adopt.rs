@@ -94,6 +94,11 @@ impl Staged {
         }
     }
 
+    /// Whether it was there before, and costs no room.
+    pub(super) fn is_known(&self) -> bool {
+        matches!(self.body, Body::Known)
+    }
+
     fn row(&self, place: &str, now: Timestamp) -> Vec<Value> {
         let data = match &self.body {
             Body::Inline(data) => Some(data.to_vec()),

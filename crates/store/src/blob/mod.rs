@@ -23,6 +23,7 @@
 //! matter for this; the grace period is for readers.
 
 mod adopt;
+mod fault;
 mod read;
 mod stage;
 pub(crate) mod storage;
@@ -35,9 +36,11 @@ use prowess_skill::Digest;
 pub(crate) use adopt::{Adopted, adopt, touch, touch_blobs_of_version};
 pub use read::ContentStream;
 pub(crate) use read::{parse as parse_digest, read_version};
+pub(crate) use stage::Bounds;
 
 use crate::db::Db;
 use crate::error::Result;
+use crate::space::Space;
 use storage::Storage;
 
 /// Where content is staged and read.
@@ -46,6 +49,7 @@ pub(crate) struct Blobs {
     pub(super) storage: Storage,
     /// Content up to this many bytes lies in the database.
     pub(super) inline_bytes: usize,
+    pub(super) space: Arc<Space>,
 }
 
 /// Content that may be adopted.
@@ -67,12 +71,23 @@ enum Body {
 }
 
 impl Blobs {
-    pub(crate) fn new(db: Arc<Db>, storage: Storage, inline_bytes: usize) -> Self {
+    pub(crate) fn new(
+        db: Arc<Db>,
+        storage: Storage,
+        inline_bytes: usize,
+        space: Arc<Space>,
+    ) -> Self {
         Blobs {
             db,
             storage,
             inline_bytes,
+            space,
         }
+    }
+
+    /// Whether objects can be written, or at least looked for.
+    pub(crate) async fn probe(&self) -> Result<()> {
+        self.storage.probe().await
     }
 
     /// Removes the object at a place, for the collector.

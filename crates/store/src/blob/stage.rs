@@ -13,6 +13,7 @@ use super::{Blobs, Body, Staged, read};
 use crate::db::{Sql, Value};
 use crate::error::{Error, Result};
 use crate::id::{self, Prefix};
+use crate::quota::Allowance;
 use crate::time::Timestamp;
 
 /// Digests asked for at once.
@@ -21,6 +22,8 @@ const QUERY: usize = 500;
 const WRITES: usize = 4;
 /// Parts of one object under way at once: a bound on memory, 5 MiB each.
 const PARTS: usize = 3;
+/// Bytes of a stream after which it is asked again whether there is room.
+const CHECK_BYTES: usize = 4 << 20;
 
 impl Blobs {
     /// Stages contents by digest. Those that are stored already cost one query.
@@ -41,6 +44,10 @@ impl Blobs {
             };
             staged.push(Staged { digest, size, body });
         }
+        let new_bytes = staged.iter().filter(|staged| !staged.is_known());
+        let new_bytes: i64 = new_bytes.map(|staged| staged.size).sum();
+        self.space
+            .check(u64::try_from(new_bytes).unwrap_or_default())?;
         let places = writes
             .iter()
             .map(|(place, data)| (place.as_str(), data.len()));
@@ -55,19 +62,19 @@ impl Blobs {
         match written.into_iter().collect::<Result<()>>() {
             Ok(()) => Ok(staged),
             Err(error) => {
-                self.discard(&staged).await?;
+                self.discard(&staged).await;
                 Err(error)
             }
         }
     }
 
     /// Removes the objects of what was staged and will not be adopted. Their rows,
-    /// if the collector has not had them already, are left to it.
-    pub(crate) async fn discard(&self, staged: &[Staged]) -> Result<()> {
+    /// if the collector has not had them already, are left to it, and so are objects
+    /// that cannot be removed right now.
+    pub(crate) async fn discard(&self, staged: &[Staged]) {
         for place in staged.iter().filter_map(Staged::written) {
-            self.storage.delete(place).await?;
+            let _ = self.storage.delete(place).await;
         }
-        Ok(())
     }
 
     /// Writes one object. A collector that took the announcement for a forgotten
@@ -87,10 +94,11 @@ impl Blobs {
     pub(crate) async fn stage_stream(
         &self,
         content: impl Stream<Item = io::Result<Bytes>>,
-        limit: u64,
+        bounds: Bounds,
     ) -> Result<Staged> {
         pin_mut!(content);
-        let mut intake = Intake::new(limit);
+        self.space.check(0)?;
+        let mut intake = Intake::new(bounds);
         let mut start = BytesMut::new();
         while start.len() <= self.inline_bytes {
             match content.next().await {
@@ -103,15 +111,57 @@ impl Blobs {
         }
         let place = id::new(Prefix::Blob, Timestamp::now())?;
         self.announce([(place.as_str(), 0)]).await?;
-        let mut writer = self.storage.begin(&place).await?;
-        match fill(&mut writer, start.freeze(), content, &mut intake).await {
-            Ok(()) => writer.finish().await.map(drop)?,
+        match self
+            .write_stream(&place, start.freeze(), content, &mut intake)
+            .await
+        {
+            Ok(()) => intake.finish(Body::Written(place)),
             Err(error) => {
-                writer.abort().await?;
-                return Err(error);
+                // Whatever an attempt to write it has left behind.
+                let _ = self.storage.delete(&place).await;
+                Err(self.storage.explain(error).await)
             }
         }
-        intake.finish(Body::Written(place))
+    }
+
+    async fn write_stream(
+        &self,
+        place: &str,
+        start: Bytes,
+        mut rest: impl Stream<Item = io::Result<Bytes>> + Unpin,
+        intake: &mut Intake,
+    ) -> Result<()> {
+        let mut writer = self.storage.begin(place).await?;
+        match self.fill(&mut writer, start, &mut rest, intake).await {
+            Ok(()) => Ok(writer.finish().await.map(drop)?),
+            Err(error) => {
+                // Why it failed is the first error, not what came of clearing up.
+                let _ = writer.abort().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn fill(
+        &self,
+        writer: &mut WriteMultipart,
+        start: Bytes,
+        rest: &mut (impl Stream<Item = io::Result<Bytes>> + Unpin),
+        intake: &mut Intake,
+    ) -> Result<()> {
+        let mut unchecked = start.len();
+        writer.put(start);
+        while let Some(chunk) = rest.next().await {
+            let chunk = intake.take(chunk)?;
+            unchecked += chunk.len();
+            if unchecked >= CHECK_BYTES {
+                self.space.check(0)?;
+                unchecked = 0;
+            }
+            writer.wait_for_capacity(PARTS).await?;
+            writer.put(chunk);
+        }
+        Ok(())
     }
 
     /// Which of these digests can be referred to right now.
@@ -147,42 +197,40 @@ impl Blobs {
     }
 }
 
-async fn fill(
-    writer: &mut WriteMultipart,
-    start: Bytes,
-    mut rest: impl Stream<Item = io::Result<Bytes>> + Unpin,
-    intake: &mut Intake,
-) -> Result<()> {
-    writer.put(start);
-    while let Some(chunk) = rest.next().await {
-        let chunk = intake.take(chunk)?;
-        writer.wait_for_capacity(PARTS).await?;
-        writer.put(chunk);
-    }
-    Ok(())
+/// The most that a stream may bring.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Bytes of one file.
+    pub(crate) limit: u64,
+    /// Bytes that its tenant may still keep.
+    pub(crate) allowance: Option<Allowance>,
 }
 
 /// Counts and hashes what passes.
 struct Intake {
     hash: Sha256,
     size: u64,
-    limit: u64,
+    bounds: Bounds,
 }
 
 impl Intake {
-    fn new(limit: u64) -> Self {
+    fn new(bounds: Bounds) -> Self {
         Intake {
             hash: Sha256::new(),
             size: 0,
-            limit,
+            bounds,
         }
     }
 
     fn take(&mut self, chunk: io::Result<Bytes>) -> Result<Bytes> {
         let chunk = chunk.map_err(Error::Interrupted)?;
         self.size = self.size.saturating_add(chunk.len() as u64);
-        if self.size > self.limit {
-            return Err(Error::FileTooLarge { limit: self.limit });
+        let limit = self.bounds.limit;
+        if self.size > limit {
+            return Err(Error::FileTooLarge { limit });
+        }
+        if let Some(allowance) = &self.bounds.allowance {
+            allowance.check(self.size)?;
         }
         self.hash.update(&chunk);
         Ok(chunk)

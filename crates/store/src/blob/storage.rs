@@ -4,16 +4,23 @@
 
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, WriteMultipart};
+use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, RetryConfig, WriteMultipart};
 use url::Url;
 
 use crate::error::{Error, Result};
+use crate::space;
+
+/// How often, and for how long, a request to an object store is repeated.
+const MAX_RETRIES: usize = 3;
+const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// An object store, and where in it our objects are.
 pub(crate) struct Storage {
@@ -48,14 +55,48 @@ impl Storage {
             reason: format!("cannot use `{url}`: {reason}"),
         };
         let parsed = Url::parse(url).map_err(|error| config(error.to_string()))?;
-        let options = options.iter().map(|(name, value)| (name, value));
-        let (objects, prefix) = object_store::parse_url_opts(&parsed, options)
-            .map_err(|error| config(error.to_string()))?;
+        let (objects, prefix) =
+            open(&parsed, options).map_err(|error| config(error.to_string()))?;
         Ok(Storage {
-            objects: objects.into(),
+            objects,
             prefix,
             folder: None,
         })
+    }
+
+    /// Whether there is any object of ours.
+    pub(crate) async fn has_objects(&self) -> Result<bool> {
+        let mut found = self.objects.list(Some(&self.prefix));
+        Ok(found.next().await.transpose()?.is_some())
+    }
+
+    /// Whether a folder takes a file, or an object store answers. Nothing is written to
+    /// an object store: that is paid for.
+    pub(crate) async fn probe(&self) -> Result<()> {
+        if let Some(folder) = &self.folder {
+            let written = space::probe(folder.clone()).await;
+            return Ok(written.map_err(|error| object_store::Error::Generic {
+                store: "folder",
+                source: Box::new(error),
+            })?);
+        }
+        match self.objects.head(&self.path("readiness")).await {
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A failed write whose reason was lost on its way, such as while clearing up.
+    pub(crate) async fn explain(&self, error: Error) -> Error {
+        match (&error, &self.folder) {
+            (Error::Blobs(cause), Some(folder)) if space::is_used_up(folder.clone()).await => {
+                Error::Full {
+                    part: "blob storage",
+                    cause: cause.to_string(),
+                }
+            }
+            _ => error,
+        }
     }
 
     /// Objects are spread by the end of their place, which is chance; its
@@ -103,7 +144,7 @@ impl Storage {
         let file = folder.join(format!("{}#1", self.path(place)));
         match tokio::fs::remove_file(&file).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::Blobs(object_store::Error::Generic {
+                Err(Error::from(object_store::Error::Generic {
                     store: "folder",
                     source: Box::new(error),
                 }))
@@ -111,4 +152,31 @@ impl Storage {
             _ => Ok(()),
         }
     }
+}
+
+/// An object store by its URL, and the prefix in it. S3 is opened with bounded retries:
+/// by itself the library would go on for minutes before it says that a server is gone.
+fn open(
+    url: &Url,
+    options: &[(String, String)],
+) -> object_store::Result<(Arc<dyn ObjectStore>, Path)> {
+    let (scheme, prefix) = ObjectStoreScheme::parse(url)?;
+    if scheme != ObjectStoreScheme::AmazonS3 {
+        let options = options.iter().map(|(name, value)| (name, value));
+        let (objects, prefix) = object_store::parse_url_opts(url, options)?;
+        return Ok((objects.into(), prefix));
+    }
+    let mut builder = AmazonS3Builder::new()
+        .with_url(url.as_str())
+        .with_retry(RetryConfig {
+            max_retries: MAX_RETRIES,
+            retry_timeout: RETRY_TIMEOUT,
+            ..RetryConfig::default()
+        });
+    for (name, value) in options {
+        if let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>() {
+            builder = builder.with_config(key, value);
+        }
+    }
+    Ok((Arc::new(builder.build()?), prefix))
 }

@@ -1,22 +1,33 @@
 //! How each engine is opened.
 
+use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 
+use super::fault::SqliteFaults;
 use super::{Db, migrate};
+use crate::emptied::Evidence;
 use crate::error::{Error, Result};
 
-/// How long a writer waits for the writers of other processes.
-const BUSY: Duration = Duration::from_secs(30);
-const READERS: u32 = 4;
-const POSTGRES_CONNECTIONS: u32 = 10;
+/// How long a writer waits for its turn, and for the writers of other processes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a request waits for a connection to a server, or to read. When the database
+/// is gone it is better to say so soon.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a server may take to say that a connection is alive.
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_READERS: u32 = 4;
+const MAX_POSTGRES_CONNECTIONS: u32 = 10;
 
 impl Db {
-    /// Opens, or creates, an SQLite database and brings its schema up to date.
-    pub(crate) async fn open_sqlite(file: &Path) -> Result<Db> {
+    /// Opens, or creates, an SQLite database and brings its schema up to date. One
+    /// without a schema is refused if there is evidence of an earlier one.
+    pub(crate) async fn open_sqlite(file: &Path, evidence: &Evidence<'_>) -> Result<Db> {
         // An upload is acknowledged after its commit, so the writer syncs every
         // commit to disk. Readers never commit; their setting does not matter.
         let options = SqliteConnectOptions::new()
@@ -24,35 +35,68 @@ impl Db {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(BUSY);
+            .busy_timeout(BUSY_TIMEOUT);
+        let folder = file.parent().unwrap_or(file).to_owned();
+        let faults = Arc::new(SqliteFaults::new(folder));
+        let checked = Arc::clone(&faults);
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
             .test_before_acquire(false)
-            .acquire_timeout(BUSY)
+            .acquire_timeout(BUSY_TIMEOUT)
+            .idle_timeout(None)
+            .max_lifetime(None)
+            .after_release(move |connection, _| {
+                let faults = Arc::clone(&checked);
+                Box::pin(async move { faults.may_stay(connection).await })
+            })
             .connect_with(options.clone())
             .await?;
-        migrate::sqlite(&writer).await?;
+        migrate::sqlite(&writer, evidence).await?;
+        // A connection that takes the place of another must never make a new database
+        // because somebody has removed the file.
+        let options = options.create_if_missing(false);
+        writer.set_connect_options(options.clone());
+        // One of them stays open all the time: the last connection that is closed removes
+        // the log, and on a full disk a new one could not be made.
         let readers = SqlitePoolOptions::new()
-            .max_connections(READERS)
+            .min_connections(1)
+            .max_connections(MAX_READERS)
             .test_before_acquire(false)
-            .acquire_timeout(BUSY)
-            .connect_lazy_with(options.pragma("query_only", "ON"));
-        Ok(Db::Sqlite { writer, readers })
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .max_lifetime(None)
+            .connect_with(options.pragma("query_only", "ON"))
+            .await?;
+        Ok(Db::Sqlite {
+            writer,
+            readers,
+            faults,
+        })
     }
 
-    /// Connects to a PostgreSQL database and brings its schema up to date.
-    pub(crate) async fn open_postgres(url: &str) -> Result<Db> {
+    /// Connects to a PostgreSQL database and brings its schema up to date. One without
+    /// a schema is refused if there is evidence of an earlier one.
+    pub(crate) async fn open_postgres(url: &str, evidence: &Evidence<'_>) -> Result<Db> {
         let options: PgConnectOptions =
             url.parse().map_err(|error: sqlx::Error| Error::Config {
                 setting: "store.url",
                 reason: format!("not a PostgreSQL address: {error}"),
             })?;
         let pool = PgPoolOptions::new()
-            .max_connections(POSTGRES_CONNECTIONS)
-            .acquire_timeout(BUSY)
+            .max_connections(MAX_POSTGRES_CONNECTIONS)
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .after_release(|connection, _| {
+                Box::pin(async move {
+                    // Without a bound, a server whose machine is gone would keep its
+                    // connections from being replaced.
+                    match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
+                        Ok(alive) => alive.map(|()| true),
+                        Err(_) => Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())),
+                    }
+                })
+            })
             .connect_with(options)
             .await?;
-        migrate::postgres(&pool).await?;
+        migrate::postgres(&pool, evidence).await?;
         Ok(Db::Postgres(pool))
     }
 }

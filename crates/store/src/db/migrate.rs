@@ -5,10 +5,11 @@
 
 use sqlx::{Executor, PgPool, Row, SqlitePool, raw_sql};
 
+use crate::emptied::Evidence;
 use crate::error::{Error, Result};
 
 /// The steps, oldest first. A step that has been released is never changed.
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -33,6 +34,11 @@ const STEPS: [Step; 5] = [
         sqlite: include_str!("../../migrations/0005_sqlite.sql"),
         postgres: include_str!("../../migrations/0005_postgres.sql"),
     },
+    // What each tenant keeps, and a row to try writing with.
+    Step {
+        sqlite: include_str!("../../migrations/0006_sqlite.sql"),
+        postgres: include_str!("../../migrations/0006_postgres.sql"),
+    },
 ];
 
 struct Step {
@@ -46,10 +52,13 @@ const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (version BIGIN
 const CURRENT: &str = "SELECT COALESCE(MAX(version), 0) AS version FROM schema_version";
 const APPLIED: &str = "INSERT INTO schema_version (version) VALUES ($1)";
 
-pub(super) async fn sqlite(pool: &SqlitePool) -> Result<()> {
+pub(super) async fn sqlite(pool: &SqlitePool, evidence: &Evidence<'_>) -> Result<()> {
     let mut tx = pool.begin_with("BEGIN IMMEDIATE").await?;
     tx.execute(VERSIONS).await?;
     let current: i64 = tx.fetch_one(CURRENT).await?.try_get("version")?;
+    if current == 0 {
+        evidence.refuse_if_there().await?;
+    }
     for (version, step) in missing(current)? {
         tx.execute(raw_sql(step.sqlite)).await?;
         sqlx::query(APPLIED).bind(version).execute(&mut *tx).await?;
@@ -57,11 +66,14 @@ pub(super) async fn sqlite(pool: &SqlitePool) -> Result<()> {
     Ok(tx.commit().await?)
 }
 
-pub(super) async fn postgres(pool: &PgPool) -> Result<()> {
+pub(super) async fn postgres(pool: &PgPool, evidence: &Evidence<'_>) -> Result<()> {
     let mut tx = pool.begin().await?;
     tx.execute(LOCK).await?;
     tx.execute(VERSIONS).await?;
     let current: i64 = tx.fetch_one(CURRENT).await?.try_get("version")?;
+    if current == 0 {
+        evidence.refuse_if_there().await?;
+    }
     for (version, step) in missing(current)? {
         tx.execute(raw_sql(step.postgres)).await?;
         sqlx::query(APPLIED).bind(version).execute(&mut *tx).await?;

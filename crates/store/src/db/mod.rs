@@ -9,14 +9,23 @@
 //! One connection writes, a few read. Every writing transaction begins with
 //! `BEGIN IMMEDIATE`, so it never fails half-way because another process wrote
 //! first: it waits its turn at the start.
+//!
+//! A connection that failed in a way which leaves its state in doubt is closed and
+//! replaced by a new one: [`fault`] knows which failures do.
 
 mod connect;
+pub(crate) mod fault;
 mod migrate;
 mod row;
 mod sql;
 
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
 use sqlx::{AssertSqlSafe, PgPool, Postgres, Sqlite, SqlitePool, Transaction};
 
+use fault::SqliteFaults;
 pub(crate) use row::Row;
 pub(crate) use sql::{Sql, Value};
 
@@ -31,18 +40,23 @@ pub enum Engine {
     Postgres,
 }
 
+/// How long a server may take for one statement. A server whose machine is gone gives
+/// no answer and no error.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// The pools of one database.
 pub(crate) enum Db {
     Sqlite {
         writer: SqlitePool,
         readers: SqlitePool,
+        faults: Arc<SqliteFaults>,
     },
     Postgres(PgPool),
 }
 
 /// A transaction. Dropped without [`Tx::commit`], it leaves no trace.
 pub(crate) enum Tx {
-    Sqlite(Transaction<'static, Sqlite>),
+    Sqlite(Transaction<'static, Sqlite>, Arc<SqliteFaults>),
     Postgres(Transaction<'static, Postgres>),
 }
 
@@ -61,6 +75,50 @@ macro_rules! prepared {
     }};
 }
 
+/// What a driver gave.
+enum Rows<S, P> {
+    Sqlite(S),
+    Postgres(P),
+}
+
+/// Reads outside of any transaction. A connection that failed in doubtful ways is
+/// closed.
+macro_rules! read {
+    ($db:expr, $sql:expr, $fetch:ident) => {
+        match $db {
+            Db::Sqlite {
+                readers, faults, ..
+            } => {
+                let mut reader = match readers.acquire().await {
+                    Ok(reader) => reader,
+                    Err(error) => return Err(faults.explain(error).await),
+                };
+                match prepared!($sql).$fetch(&mut *reader).await {
+                    Ok(rows) => Rows::Sqlite(rows),
+                    Err(error) => {
+                        if fault::is_suspect(&error) {
+                            reader.close_on_drop();
+                        }
+                        return Err(faults.explain(error).await);
+                    }
+                }
+            }
+            Db::Postgres(pool) => {
+                let mut reader = pool.acquire().await?;
+                match within(prepared!($sql).$fetch(&mut *reader)).await {
+                    Ok(rows) => Rows::Postgres(rows),
+                    Err(error) => {
+                        if fault::is_suspect(&error) {
+                            reader.close_on_drop();
+                        }
+                        return Err(error.into());
+                    }
+                }
+            }
+        }
+    };
+}
+
 impl Db {
     /// Which engine this is.
     pub(crate) fn engine(&self) -> Engine {
@@ -73,39 +131,35 @@ impl Db {
     /// All rows of a SELECT, outside of any transaction.
     pub(crate) async fn all(&self, sql: Sql) -> Result<Vec<Row>> {
         let sql = checked(sql)?;
-        Ok(match self {
-            Db::Sqlite { readers, .. } => {
-                let rows = prepared!(sql).fetch_all(readers).await?;
-                rows.into_iter().map(Row::Sqlite).collect()
-            }
-            Db::Postgres(pool) => {
-                let rows = prepared!(sql).fetch_all(pool).await?;
-                rows.into_iter().map(Row::Postgres).collect()
-            }
+        let rows = read!(self, sql, fetch_all);
+        Ok(match rows {
+            Rows::Sqlite(rows) => rows.into_iter().map(Row::Sqlite).collect(),
+            Rows::Postgres(rows) => rows.into_iter().map(Row::Postgres).collect(),
         })
     }
 
     /// The first row of a SELECT, if any, outside of any transaction.
     pub(crate) async fn one(&self, sql: Sql) -> Result<Option<Row>> {
         let sql = checked(sql)?;
-        Ok(match self {
-            Db::Sqlite { readers, .. } => prepared!(sql)
-                .fetch_optional(readers)
-                .await?
-                .map(Row::Sqlite),
-            Db::Postgres(pool) => prepared!(sql)
-                .fetch_optional(pool)
-                .await?
-                .map(Row::Postgres),
+        let row = read!(self, sql, fetch_optional);
+        Ok(match row {
+            Rows::Sqlite(row) => row.map(Row::Sqlite),
+            Rows::Postgres(row) => row.map(Row::Postgres),
         })
     }
 
     /// Begins a transaction that may write.
     pub(crate) async fn begin(&self) -> Result<Tx> {
-        Ok(match self {
-            Db::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
-            Db::Postgres(pool) => Tx::Postgres(pool.begin().await?),
-        })
+        match self {
+            Db::Sqlite { writer, faults, .. } => match writer.begin_with("BEGIN IMMEDIATE").await {
+                Ok(tx) => Ok(Tx::Sqlite(tx, Arc::clone(faults))),
+                Err(error) => Err(faults.of_writer(error).await),
+            },
+            Db::Postgres(pool) => {
+                let begun = within(pool.begin()).await?;
+                Ok(Tx::Postgres(begun))
+            }
+        }
     }
 
     /// Runs one writing statement by itself; gives the number of rows it changed.
@@ -119,7 +173,9 @@ impl Db {
     /// Ends all connections.
     pub(crate) async fn close(&self) {
         match self {
-            Db::Sqlite { writer, readers } => {
+            Db::Sqlite {
+                writer, readers, ..
+            } => {
                 readers.close().await;
                 writer.close().await;
             }
@@ -132,7 +188,7 @@ impl Tx {
     /// Which engine this is.
     pub(crate) fn engine(&self) -> Engine {
         match self {
-            Tx::Sqlite(_) => Engine::Sqlite,
+            Tx::Sqlite(..) => Engine::Sqlite,
             Tx::Postgres(_) => Engine::Postgres,
         }
     }
@@ -140,17 +196,17 @@ impl Tx {
     /// All rows of a statement.
     pub(crate) async fn all(&mut self, sql: Sql) -> Result<Vec<Row>> {
         let sql = checked(sql)?;
-        Ok(match self {
-            Tx::Sqlite(tx) => {
-                let rows = prepared!(sql).fetch_all(&mut **tx).await?;
-                rows.into_iter().map(Row::Sqlite).collect()
-            }
+        match self {
+            Tx::Sqlite(tx, faults) => match prepared!(sql).fetch_all(&mut **tx).await {
+                Ok(rows) => Ok(rows.into_iter().map(Row::Sqlite).collect()),
+                Err(error) => Err(faults.of_writer(error).await),
+            },
             Tx::Postgres(tx) => {
                 let sql = locked(sql);
-                let rows = prepared!(sql).fetch_all(&mut **tx).await?;
-                rows.into_iter().map(Row::Postgres).collect()
+                let rows = within(prepared!(sql).fetch_all(&mut **tx)).await?;
+                Ok(rows.into_iter().map(Row::Postgres).collect())
             }
-        })
+        }
     }
 
     /// The first row of a statement, if any. All of them are read: a statement
@@ -162,29 +218,49 @@ impl Tx {
     /// Runs a statement; gives the number of rows it changed.
     pub(crate) async fn run(&mut self, sql: Sql) -> Result<u64> {
         let sql = checked(sql)?;
-        Ok(match self {
-            Tx::Sqlite(tx) => prepared!(sql).execute(&mut **tx).await?.rows_affected(),
-            Tx::Postgres(tx) => prepared!(sql).execute(&mut **tx).await?.rows_affected(),
-        })
+        match self {
+            Tx::Sqlite(tx, faults) => match prepared!(sql).execute(&mut **tx).await {
+                Ok(done) => Ok(done.rows_affected()),
+                Err(error) => Err(faults.of_writer(error).await),
+            },
+            Tx::Postgres(tx) => {
+                let done = within(prepared!(sql).execute(&mut **tx)).await?;
+                Ok(done.rows_affected())
+            }
+        }
     }
 
     /// Makes everything of this transaction permanent and visible, at once.
     pub(crate) async fn commit(self) -> Result<()> {
         match self {
-            Tx::Sqlite(tx) => tx.commit().await?,
-            Tx::Postgres(tx) => tx.commit().await?,
+            Tx::Sqlite(tx, faults) => match tx.commit().await {
+                Ok(()) => Ok(()),
+                Err(error) => Err(faults.of_writer(error).await),
+            },
+            Tx::Postgres(tx) => Ok(within(tx.commit()).await?),
         }
-        Ok(())
     }
 
-    /// Undoes everything of this transaction.
-    pub(crate) async fn rollback(self) -> Result<()> {
+    /// Undoes everything of this transaction. That this fails is of no interest: what
+    /// is not committed is never seen, and the connection is looked at before its next use.
+    pub(crate) async fn rollback(self) {
         match self {
-            Tx::Sqlite(tx) => tx.rollback().await?,
-            Tx::Postgres(tx) => tx.rollback().await?,
+            Tx::Sqlite(tx, faults) => {
+                if let Err(error) = tx.rollback().await {
+                    faults.of_writer(error).await;
+                }
+            }
+            Tx::Postgres(tx) => {
+                let _ = within(tx.rollback()).await;
+            }
         }
-        Ok(())
     }
+}
+
+/// Waits for a server, but not for ever.
+async fn within<T>(work: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
+    let done = tokio::time::timeout(STATEMENT_TIMEOUT, work).await;
+    done.unwrap_or_else(|_| Err(sqlx::Error::Io(io::ErrorKind::TimedOut.into())))
 }
 
 fn locked(mut sql: Sql) -> Sql {

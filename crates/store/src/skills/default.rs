@@ -23,7 +23,7 @@ impl Store {
             .one(selected(Sql::new("SELECT id"), tenant, skill, selector))
             .await?;
         let Some(found) = found else {
-            tx.rollback().await?;
+            tx.rollback().await;
             return Err(self.why_no_version(tenant, skill, selector).await);
         };
         let sql = Sql::new("UPDATE skills SET default_version = $1, updated_at = $2 WHERE id = $3");

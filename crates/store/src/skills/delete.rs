@@ -9,6 +9,7 @@ use crate::Store;
 use crate::blob::touch_blobs_of_version;
 use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
+use crate::quota;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -77,6 +78,7 @@ impl Store {
         rule: DeleteSkill,
     ) -> Result<SkillRecord> {
         let mut tx = self.db().begin().await?;
+        quota::lock(&mut tx, tenant).await?;
         lock_skill(&mut tx, tenant, skill).await?;
         let record = skill_in(&mut tx, tenant, skill).await?;
         let versions = version_ids(&mut tx, skill).await?;
@@ -105,10 +107,11 @@ impl Store {
         rule: DeleteVersion,
     ) -> Result<DeletedVersion> {
         let mut tx = self.db().begin().await?;
+        quota::lock(&mut tx, tenant).await?;
         lock_skill(&mut tx, tenant, skill).await?;
         let sql = Sql::new("SELECT ").push(VersionRecord::COLUMNS);
         let Some(row) = tx.one(selected(sql, tenant, skill, selector)).await? else {
-            tx.rollback().await?;
+            tx.rollback().await;
             return Err(self.why_no_version(tenant, skill, selector).await);
         };
         let version = VersionRecord::read(&row)?;

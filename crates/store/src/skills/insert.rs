@@ -11,6 +11,7 @@ use crate::blob::{Adopted, Staged, adopt};
 use crate::db::{Engine, Sql, Tx};
 use crate::error::{Error, Kind, Result};
 use crate::id::{self, Prefix};
+use crate::quota;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -26,6 +27,8 @@ pub(super) enum Attempt {
     Repeated,
     /// Staged content was collected.
     Gone,
+    /// The commit failed in a way that does not say whether it was done.
+    Uncertain(Error),
 }
 
 pub(super) async fn attempt(
@@ -36,12 +39,13 @@ pub(super) async fn attempt(
     staged: &[Staged],
 ) -> Result<Attempt> {
     let now = Timestamp::now();
+    quota::lock(tx, tenant).await?;
     let place = match target {
         Target::New(skill) => insert_skill(tx, tenant, skill, now).await?,
-        Target::Skill(id) => next_place(tx, tenant, id, new.skill, now).await?,
+        Target::Skill(id, _) => next_place(tx, tenant, id, new.skill, now).await?,
     };
     if new.unchanged == Unchanged::KeepLatest
-        && let Target::Skill(id) = target
+        && let Target::Skill(id, _) = target
         && let Some(same) = same_as_latest(tx, tenant, id, new.skill).await?
     {
         return Ok(Attempt::Same(Box::new(same)));
@@ -178,7 +182,7 @@ async fn same_as_latest(
     }))
 }
 
-fn latest_if_same<'s>(skill: &'s SkillRecord, upload: &Skill) -> Option<&'s VersionRef> {
+pub(super) fn latest_if_same<'s>(skill: &'s SkillRecord, upload: &Skill) -> Option<&'s VersionRef> {
     let latest = skill.latest.as_ref()?;
     (latest.digest == upload.manifest.digest()).then_some(latest)
 }

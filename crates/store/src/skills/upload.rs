@@ -13,8 +13,10 @@ use serde_json::Value;
 use super::insert::{self, Attempt};
 use super::{SkillRecord, SkillSource, VersionRecord, VersionSelector, read};
 use crate::Store;
+use crate::blob::Staged;
 use crate::db::Sql;
 use crate::error::{Error, Kind, Result};
+use crate::quota::StorageUse;
 use crate::tenant::TenantId;
 
 /// How often content may vanish between being staged and being referred to.
@@ -135,7 +137,30 @@ pub enum Outcome {
 /// What an upload is a version of.
 pub(super) enum Target<'a> {
     New(&'a NewSkill<'a>),
-    Skill(&'a str),
+    /// A skill by its id, and what it was a moment ago.
+    Skill(&'a str, &'a SkillRecord),
+}
+
+impl Target<'_> {
+    /// What the upload adds to what its tenant keeps.
+    fn added(&self, new: &NewVersion<'_>) -> StorageUse {
+        StorageUse {
+            bytes: new.skill.manifest.total_bytes(),
+            files: 0,
+            skills: u64::from(matches!(self, Target::New(_))),
+            versions: 1,
+        }
+    }
+
+    /// Whether the upload most likely adds nothing.
+    fn is_unchanged_by(&self, new: &NewVersion<'_>) -> bool {
+        match self {
+            Target::Skill(_, found) if new.unchanged == Unchanged::KeepLatest => {
+                insert::latest_if_same(found, new.skill).is_some()
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Store {
@@ -154,7 +179,8 @@ impl Store {
         // Asked again in the transaction; here it saves writing blobs in vain.
         let found = self.skill(tenant, skill).await?;
         insert::same_name(skill, &found.name, &new.skill.name)?;
-        self.upload(tenant, &Target::Skill(skill), new).await
+        self.upload(tenant, &Target::Skill(skill, &found), new)
+            .await
     }
 
     async fn upload(
@@ -166,6 +192,9 @@ impl Store {
         if let Some(uploaded) = self.repeated(tenant, new).await? {
             return Ok(uploaded);
         }
+        if !target.is_unchanged_by(new) {
+            self.check_quota(tenant, &target.added(new)).await?;
+        }
         let files = new.skill.bundle.files();
         let digests = new.skill.manifest.files().iter().map(|file| file.digest);
         let contents: BTreeMap<_, _> = digests
@@ -176,26 +205,54 @@ impl Store {
                 Err(Error::Busy) => continue,
                 staged => staged?,
             };
-            let mut tx = self.db().begin().await?;
-            match insert::attempt(&mut tx, tenant, target, new, &staged).await? {
-                Attempt::Done(uploaded) => {
-                    tx.commit().await?;
+            let attempt = match self.insert(tenant, target, new, &staged).await {
+                Ok(Attempt::Done(uploaded)) => {
                     self.changed();
                     return Ok(*uploaded);
                 }
-                Attempt::Same(uploaded) => {
-                    tx.rollback().await?;
-                    self.blobs().discard(&staged).await?;
-                    return Ok(*uploaded);
-                }
-                Attempt::Repeated | Attempt::Gone => tx.rollback().await?,
+                Ok(Attempt::Uncertain(error)) => return Err(error),
+                attempt => attempt,
+            };
+            self.blobs().discard(&staged).await;
+            if let Attempt::Same(uploaded) = attempt? {
+                return Ok(*uploaded);
             }
-            self.blobs().discard(&staged).await?;
             if let Some(uploaded) = self.repeated(tenant, new).await? {
                 return Ok(uploaded);
             }
         }
         Err(Error::Busy)
+    }
+
+    /// The transaction of an upload. Unless it is done, nothing refers to what was staged.
+    async fn insert(
+        &self,
+        tenant: &TenantId,
+        target: &Target<'_>,
+        new: &NewVersion<'_>,
+        staged: &[Staged],
+    ) -> Result<Attempt> {
+        let mut tx = self.db().begin().await?;
+        let attempt = insert::attempt(&mut tx, tenant, target, new, staged).await;
+        let attempt = match attempt {
+            Ok(done @ Attempt::Done(_)) => {
+                let added = target.added(new);
+                let fits = self.check_quota_in(&mut tx, tenant, &added).await;
+                fits.map(|()| done)
+            }
+            other => other,
+        };
+        match attempt {
+            Ok(done @ Attempt::Done(_)) => match tx.commit().await {
+                Ok(()) => Ok(done),
+                Err(error) if error.is_surely_undone() => Err(error),
+                Err(error) => Ok(Attempt::Uncertain(error)),
+            },
+            other => {
+                tx.rollback().await;
+                other
+            }
+        }
     }
 
     /// What an earlier upload with the same request key made.

@@ -12,14 +12,19 @@
 
 mod bed;
 
+mod attack_data;
 mod collecting;
 mod crash;
 mod deleting;
+mod disk;
+mod emptied;
 mod files;
 mod foreign;
 mod keys;
 mod object_store;
+mod outages;
 mod pages;
+mod quotas;
 mod resolving;
 mod runs;
 mod searching;

@@ -1,0 +1,127 @@
+//! What a failure of the database means: whether its connection may be used again,
+//! and whether the reason is that no room is left.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sqlx::{Connection, SqliteConnection};
+
+use crate::error::Error;
+use crate::space;
+
+/// SQLite's primary result codes after which a connection is as good as before.
+const HARMLESS: [i32; 7] = [
+    1,  // ERROR: the statement is wrong
+    5,  // BUSY
+    6,  // LOCKED
+    17, // SCHEMA
+    18, // TOOBIG
+    19, // CONSTRAINT
+    20, // MISMATCH
+];
+const SQLITE_IOERR: i32 = 10;
+const SQLITE_FULL: i32 = 13;
+
+/// PostgreSQL's `disk_full`, and `io_error`, which may be one.
+const POSTGRES_DISK_FULL: &str = "53100";
+const POSTGRES_IO_ERROR: &str = "58030";
+
+/// What is known of the SQLite connections beyond what their driver knows.
+///
+/// After some failures (no room, an IO error, no memory) SQLite rolls a transaction
+/// back by itself, and the driver goes on counting it as open. Such a connection must
+/// never be used again: see [`SqliteFaults::may_stay`].
+pub(crate) struct SqliteFaults {
+    /// Where the database lies, to find out whether it has room.
+    folder: PathBuf,
+    /// The writing connection is to be closed when it comes back to its pool. There is
+    /// only one, so a flag is enough.
+    suspect: AtomicBool,
+}
+
+impl SqliteFaults {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        SqliteFaults {
+            folder,
+            suspect: AtomicBool::new(false),
+        }
+    }
+
+    /// The failure of a statement of the writing connection, which is still in use.
+    pub(super) async fn of_writer(&self, error: sqlx::Error) -> Error {
+        if is_suspect(&error) {
+            self.suspect.store(true, Ordering::Release);
+        }
+        self.explain(error).await
+    }
+
+    /// The failure as callers see it.
+    pub(super) async fn explain(&self, error: sqlx::Error) -> Error {
+        // A quota that is used up, or no room for the shared memory file.
+        let maybe_full = sqlite_code(&error) == Some(SQLITE_IOERR);
+        if maybe_full && space::is_used_up(self.folder.clone()).await {
+            return no_room(&error);
+        }
+        error.into()
+    }
+
+    /// Whether the writing connection may be used for another transaction. It is asked
+    /// when the connection comes back, and no one gets the connection before that.
+    pub(super) async fn may_stay(&self, connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+        // The rollback of a transaction that was dropped is ahead of this in the queue.
+        connection.ping().await?;
+        let suspect = self.suspect.swap(false, Ordering::AcqRel);
+        Ok(!suspect && !connection.is_in_transaction())
+    }
+}
+
+/// Whether a connection may be in a state that its driver does not know of.
+pub(super) fn is_suspect(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(_) => {
+            sqlite_code(error).is_some_and(|code| !HARMLESS.contains(&code))
+        }
+        sqlx::Error::Io(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::BeginFailed
+        | sqlx::Error::InvalidSavePointStatement => true,
+        _ => false,
+    }
+}
+
+/// A failure of a driver as callers see it, by what it says itself.
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        let full = match &error {
+            sqlx::Error::Database(cause) => match cause.code().as_deref() {
+                Some(POSTGRES_DISK_FULL) => true,
+                Some(POSTGRES_IO_ERROR) => cause.message().contains("No space left on device"),
+                _ => sqlite_code(&error) == Some(SQLITE_FULL),
+            },
+            _ => false,
+        };
+        if full {
+            no_room(&error)
+        } else {
+            Error::Database(error)
+        }
+    }
+}
+
+fn no_room(error: &sqlx::Error) -> Error {
+    Error::Full {
+        part: "database",
+        cause: error.to_string(),
+    }
+}
+
+/// The primary result code of SQLite, if it is a failure of SQLite.
+fn sqlite_code(error: &sqlx::Error) -> Option<i32> {
+    let sqlx::Error::Database(cause) = error else {
+        return None;
+    };
+    let cause = cause.try_downcast_ref::<sqlx::sqlite::SqliteError>()?;
+    let code: i32 = sqlx::error::DatabaseError::code(cause)?.parse().ok()?;
+    Some(code & 0xff)
+}

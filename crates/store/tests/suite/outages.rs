@@ -1,0 +1,125 @@
+//! A server that goes away and comes back.
+
+use prowess_store::{Engine, NewKey, Scope, Store};
+use prowess_testkit::postgres::Postgres;
+use sqlx::{Connection, PgConnection, raw_sql};
+
+use crate::attack_data::upload;
+use crate::bed::{Bed, run, skill};
+
+#[test]
+fn a_database_server_that_was_stopped_is_used_again_once_it_is_back() {
+    let server = Postgres::start();
+    let mut bed = Bed::new(Engine::Sqlite);
+    bed.config.database = server.database();
+    run(async {
+        let store = bed.open().await;
+        let made = bed.create(&store, "one").await.skill.id;
+        let new = NewKey {
+            name: "k",
+            scopes: &[Scope::Use],
+            expires_in: None,
+        };
+        let (_, known) = store.create_key(&bed.tenant, &new).await.unwrap();
+        let (_, unseen) = store.create_key(&bed.tenant, &new).await.unwrap();
+        let authenticate = async |store: &Store, key: &prowess_store::SecretKey| {
+            store.authenticate(key.reveal()).await
+        };
+        assert!(authenticate(&store, &known).await.unwrap().is_some());
+        server.stop();
+        // What needs the database says so; who was known a moment ago still is.
+        let error = store.skill(&bed.tenant, &made).await.unwrap_err();
+        assert!(error.is_transient(), "{error}");
+        let error = upload(&store, &bed.tenant, 1, 5_000).await.unwrap_err();
+        assert!(error.is_transient(), "{error}");
+        assert!(store.check_ready().await.is_err());
+        assert!(authenticate(&store, &known).await.unwrap().is_some());
+        assert!(authenticate(&store, &unseen).await.is_err());
+        assert!(authenticate(&store, &known).await.unwrap().is_some());
+        server.start_again();
+        assert_eq!(store.skill(&bed.tenant, &made).await.unwrap().id, made);
+        upload(&store, &bed.tenant, 2, 5_000).await.unwrap();
+        assert!(authenticate(&store, &unseen).await.unwrap().is_some());
+    });
+}
+
+#[test]
+fn a_key_that_is_revoked_is_not_known_any_more() {
+    run(async {
+        let bed = Bed::new(Engine::Sqlite);
+        let (store, other) = (bed.open().await, bed.open().await);
+        let new = NewKey {
+            name: "k",
+            scopes: &[Scope::Use],
+            expires_in: None,
+        };
+        let (key, secret) = store.create_key(&bed.tenant, &new).await.unwrap();
+        for store in [&store, &other] {
+            let found = store.authenticate(secret.reveal()).await.unwrap();
+            assert!(found.is_some());
+        }
+        store.revoke_key(&bed.tenant, &key.id).await.unwrap();
+        for store in [&store, &other] {
+            let found = store.authenticate(secret.reveal()).await.unwrap();
+            assert!(found.is_none());
+        }
+        // What was last known of it is that it was revoked.
+        for store in [&store, &other] {
+            store.close().await;
+            assert_eq!(store.authenticate(secret.reveal()).await.unwrap(), None);
+        }
+    });
+}
+
+#[test]
+fn a_database_server_without_room_is_full() {
+    run(async {
+        let bed = Bed::new(Engine::Postgres);
+        let store = bed.open().await;
+        let mut connection = PgConnection::connect(&bed.config.database).await.unwrap();
+        let sql = "
+            CREATE FUNCTION refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+            CREATE TRIGGER refused BEFORE INSERT ON files
+                FOR EACH ROW EXECUTE FUNCTION refuse();";
+        raw_sql(sql).execute(&mut connection).await.unwrap();
+        let error = upload(&store, &bed.tenant, 1, 5_000).await.unwrap_err();
+        assert_eq!(error.code(), "storage-full", "{error}");
+        assert_eq!(bed.objects(), 0);
+        let sql = "DROP FUNCTION refuse CASCADE";
+        raw_sql(sql).execute(&mut connection).await.unwrap();
+        upload(&store, &bed.tenant, 1, 5_000).await.unwrap();
+    });
+}
+
+#[test]
+fn an_object_store_that_is_gone_fails_soon_and_is_used_again() {
+    let mut bed = Bed::new(Engine::Sqlite);
+    // Nobody listens here: the port is taken, and given back.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    bed.config.blobs = "s3://skills/here".to_owned();
+    let options = [
+        ("aws_endpoint", format!("http://{address}")),
+        ("aws_allow_http", "true".to_owned()),
+        ("aws_region", "us-east-1".to_owned()),
+        ("aws_access_key_id", "id".to_owned()),
+        ("aws_secret_access_key", "secret".to_owned()),
+    ];
+    bed.config.blob_options = options.map(|(name, value)| (name.to_owned(), value)).into();
+    bed.config.accept_empty = true;
+    drop(listener);
+    run(async {
+        let store = bed.open().await;
+        let error = upload(&store, &bed.tenant, 1, 5_000).await.unwrap_err();
+        assert_eq!(error.code(), "blob-storage", "{error}");
+        assert!(error.is_transient());
+        let unready = store.check_ready().await.unwrap_err();
+        assert_eq!((unready.part, unready.full), ("blob storage", false));
+        // What needs no object goes on.
+        upload(&store, &bed.tenant, 1, 100).await.unwrap();
+        let new = skill("one", "x");
+        let new = prowess_store::NewSkill::of(&new);
+        store.create_skill(&bed.tenant, &new).await.unwrap();
+    });
+}
