@@ -5,7 +5,11 @@
 
 use std::io::{self, Write};
 
+use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
+
+use super::log_writer::LogWriter;
 
 /// Writes data to standard output.
 pub(crate) fn out(text: &str) -> anyhow::Result<()> {
@@ -32,8 +36,16 @@ pub(crate) fn json(value: &impl Serialize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Writes a remark for people to standard error.
+/// Writes a remark for people to standard error. A server's goes with its log, in order
+/// and without anybody waiting for it.
 pub(crate) fn remark(text: &str) {
+    if let Some(log) = LogWriter::started() {
+        let line = match AutoStream::choice(&io::stderr()) {
+            ColorChoice::Never => format!("{}\n", strip_str(text)),
+            _ => format!("{text}\n"),
+        };
+        return log.push(line.as_bytes(), true);
+    }
     // Nobody is left to tell when standard error is gone.
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }

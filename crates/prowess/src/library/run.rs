@@ -89,17 +89,19 @@ impl Run {
         })
     }
 
-    fn hear(&mut self, event: RunEvent) -> Result<Event, Error> {
+    fn hear(&mut self, event: RunEvent) -> Result<Option<Event>, Error> {
         match event {
-            RunEvent::Answer(event) => self.hear_piece(event),
+            RunEvent::Answer(event) => self.hear_piece(event).map(Some),
             RunEvent::Step(step) => {
                 if let Step::FileMade(made) = &step {
                     // A file that is written again is the same file.
                     self.files.retain(|file| file.filename != made.filename);
                     self.files.push(made.clone());
                 }
-                Ok(Event::Step(step))
+                Ok(Some(Event::Step(step)))
             }
+            // The answer says it at its end.
+            RunEvent::Used(_) => Ok(None),
             RunEvent::Failed(error) => Err(error.into()),
         }
     }
@@ -121,8 +123,17 @@ impl Stream for Run {
     type Item = Result<Event, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let event = ready!(self.run.poll_next_unpin(context));
-        Poll::Ready(event.map(|event| self.hear(event)))
+        loop {
+            let event = ready!(self.run.poll_next_unpin(context));
+            let heard = match event {
+                None => None,
+                Some(event) => match self.hear(event) {
+                    Ok(None) => continue,
+                    heard => heard.transpose(),
+                },
+            };
+            return Poll::Ready(heard);
+        }
     }
 }
 

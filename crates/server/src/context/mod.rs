@@ -6,20 +6,21 @@ mod drain;
 mod metrics;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::header::CONTENT_LENGTH;
-use axum::http::{HeaderName, HeaderValue, Method};
+use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
-use tracing::{Instrument, Span};
 
 pub(crate) use drain::Drained;
 pub(crate) use metrics::Metrics;
 
 use crate::dialect::Dialect;
 use crate::error::{self, ApiError};
+use crate::request_log::{self, RequestInfo};
 
 /// The id of a request, by which its log lines are found. It guards nothing.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,25 +43,18 @@ pub(crate) struct Exchange {
     started: Instant,
     id: RequestId,
     dialect: Dialect,
-    method: Method,
-    route: String,
-    span: Span,
+    info: Arc<RequestInfo>,
 }
 
 impl Exchange {
     /// Begins with the head of a request, and the pattern that its path matches.
     pub(crate) fn begin<B>(request: &axum::http::Request<B>, route: &str) -> Exchange {
         let id = RequestId::new();
-        let method = request.method().clone();
-        let empty = tracing::field::Empty;
-        let span = tracing::info_span!("request", %id, %method, route, tenant = empty, key = empty);
         Exchange {
             started: Instant::now(),
             id,
             dialect: Dialect::of(request.uri().path(), request.headers()),
-            method,
-            route: route.to_owned(),
-            span,
+            info: RequestInfo::new(id, request.method().clone(), route),
         }
     }
 
@@ -68,9 +62,9 @@ impl Exchange {
         self.id
     }
 
-    /// What is done for the request belongs in here.
-    pub(crate) fn span(&self) -> Span {
-        self.span.clone()
+    /// Works for the request: what is logged meanwhile names it.
+    pub(crate) fn scope<F: Future>(&self, work: F) -> impl Future<Output = F::Output> + use<F> {
+        request_log::scope(&self.info, work)
     }
 
     /// Ends with the answer, which is given what every answer has.
@@ -78,14 +72,9 @@ impl Exchange {
         let mut response = told(response, self.dialect, self.id);
         let taken = self.started.elapsed();
         let status = response.status().as_u16();
-        metrics::request(self.method.as_str(), &self.route, status, taken);
-        let _entered = self.span.enter();
-        let ms = u64::try_from(taken.as_millis()).unwrap_or(u64::MAX);
-        if quiet(&self.route) {
-            tracing::debug!(status, ms, "done");
-        } else {
-            tracing::info!(status, ms, "done");
-        }
+        let info = &self.info;
+        metrics::request(info.method().as_str(), info.route(), status, taken);
+        info.log_done(status, taken, quiet(info.route()));
         add_id(&mut response, self.id);
         response
     }
@@ -98,7 +87,7 @@ pub(crate) async fn around(mut request: Request, next: Next) -> Response {
     let exchange = Exchange::begin(&request, route);
     request.extensions_mut().insert(exchange.dialect);
     request.extensions_mut().insert(exchange.id);
-    let response = next.run(request).instrument(exchange.span()).await;
+    let response = exchange.scope(next.run(request)).await;
     exchange.end(response)
 }
 

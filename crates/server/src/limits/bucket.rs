@@ -7,7 +7,7 @@ use tokio::time::Instant;
 const MINUTE: f64 = 60.0;
 
 /// What is left of a rate. May be overdrawn: what a request used is known only when
-/// it has ended.
+/// it has ended, and may be more than it was thought to use.
 #[derive(Debug)]
 pub(super) struct Bucket {
     level: f64,

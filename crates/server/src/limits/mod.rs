@@ -1,24 +1,36 @@
 //! What keys may still spend: requests and tokens per minute, and money.
 //!
+//! What a request uses is known when it has ended, and by then others are under way. So
+//! each holds back an [`Estimate`] when it is let through, which is exchanged for what it
+//! did use at its end ([`Reservation`]). A request whose estimate does not fit into what is
+//! left is refused, unless it would be the only one that holds anything back and something
+//! is left at all: else a bound on its answer that is higher than the limit could never be
+//! asked for. So at most one request at a time may use more than its key has left.
+//!
 //! Counted in this process. Money is seeded from the rows of usage, and again every
 //! minute, so that it outlives a restart and several servers share it roughly; the
 //! rates hold for each server by itself.
 
 mod bucket;
+mod estimate;
 mod period;
 mod refusal;
+mod reservation;
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prowess_provider::Route;
 use prowess_store::{Budget, KeyRecord, Store, Timestamp};
 use tokio::time::Instant;
 
+pub(crate) use estimate::Estimate;
 pub(crate) use refusal::Refusal;
+pub(crate) use reservation::Reservation;
 
 use bucket::Bucket;
+use reservation::Amount;
 
 /// Keys remembered; beyond that those that rested are forgotten.
 const REMEMBERED: usize = 10_000;
@@ -27,84 +39,111 @@ const RESTED: Duration = Duration::from_secs(120);
 /// How often what others spent with the same key is looked up.
 const RESEED: Duration = Duration::from_secs(60);
 
-/// What all keys with limits have used lately.
-#[derive(Default)]
-pub(crate) struct Limits(Mutex<HashMap<String, Used>>);
+/// What all keys with limits have used lately. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Limits(Arc<Mutex<HashMap<String, Used>>>);
 
 /// What one key has used.
+#[derive(Debug)]
 struct Used {
     requests: Bucket,
+    /// Without what is held back.
     tokens: Bucket,
     /// Money, in billionths, since the beginning of the budget's period.
     spent: u64,
+    /// Money that requests under way hold back.
+    reserved: u64,
+    /// Requests that hold something back.
+    holders: u64,
     period: Timestamp,
     seeded: Option<Instant>,
     last: Instant,
 }
 
 impl Limits {
-    /// Lets a request through, or says why not and when to come again.
+    /// Lets a request through, or says why not and when to come again. What it may use is
+    /// held back until the reservation is settled; one without an estimate holds nothing.
     pub(crate) async fn admit(
         &self,
         store: &Store,
-        key: &KeyRecord,
+        key: &Arc<KeyRecord>,
         route: &Route,
-    ) -> Result<(), Refusal> {
+        estimate: Option<Estimate>,
+    ) -> Result<Option<Reservation>, Refusal> {
         let limits = &key.limits;
+        if limits.budget.is_none()
+            && limits.requests_per_minute.is_none()
+            && limits.tokens_per_minute.is_none()
+        {
+            return Ok(None);
+        }
         if let Some(budget) = limits.budget {
             check_prices(key, route)?;
-            self.check_budget(store, key, budget).await?;
+            self.seed(store, key, budget).await?;
         }
-        if limits.requests_per_minute.is_none() && limits.tokens_per_minute.is_none() {
-            return Ok(());
-        }
+        let amount = |estimate: Estimate| Amount {
+            // More than the limit is never left.
+            tokens: limits
+                .tokens_per_minute
+                .map_or(0, |rate| estimate.tokens().min(rate)),
+            nanos: limits.budget.map_or(0, |_| estimate.nanos(route)),
+        };
+        let wanted = estimate.map(amount).unwrap_or_default();
+        let holds = wanted != Amount::default();
         self.with(key, |used, now| {
-            if let Some(rate) = limits.tokens_per_minute {
-                let wait = used.tokens.wait_for(now, rate as f64, 1.0);
-                refuse(wait, |wait| Refusal::tokens(key, rate, wait))?;
-            }
-            if let Some(rate) = limits.requests_per_minute {
-                let wait = used.requests.wait_for(now, f64::from(rate), 1.0);
-                refuse(wait, |wait| Refusal::requests(key, rate, wait))?;
-                used.requests.take(1.0);
-            }
-            Ok(())
-        })
+            used.check(key, wanted, now)?;
+            used.requests.take(1.0);
+            used.tokens.take(wanted.tokens as f64);
+            used.reserved = used.reserved.saturating_add(wanted.nanos);
+            used.holders += u64::from(holds);
+            Ok::<(), Refusal>(())
+        })?;
+        let input = estimate.map(|estimate| amount(estimate.input_only()));
+        Ok(holds.then(|| {
+            Reservation::new(
+                self.clone(),
+                Arc::clone(key),
+                wanted,
+                input.unwrap_or_default(),
+            )
+        }))
     }
 
     /// The same for a request that calls no model: only its rate counts.
     pub(crate) fn knock(&self, key: &KeyRecord) -> Result<(), Refusal> {
-        let Some(rate) = key.limits.requests_per_minute else {
+        if key.limits.requests_per_minute.is_none() {
             return Ok(());
-        };
+        }
         self.with(key, |used, now| {
-            let wait = used.requests.wait_for(now, f64::from(rate), 1.0);
-            refuse(wait, |wait| Refusal::requests(key, rate, wait))?;
+            used.check_requests(key, now)?;
             used.requests.take(1.0);
             Ok(())
         })
     }
 
-    /// Notes what a request has used in the end.
-    pub(crate) fn spent(&self, key: &KeyRecord, tokens: u64, nanos: u64) {
-        let limits = &key.limits;
-        if limits.tokens_per_minute.is_none() && limits.budget.is_none() {
-            return;
-        }
+    /// Gives back what was reserved, and notes what was used.
+    fn settle(&self, key: &KeyRecord, reserved: Amount, used_up: Amount) {
         self.with(key, |used, _| {
-            used.tokens.take(tokens as f64);
-            used.spent = used.spent.saturating_add(nanos);
+            used.tokens
+                .take(used_up.tokens as f64 - reserved.tokens as f64);
+            used.reserved = used.reserved.saturating_sub(reserved.nanos);
+            used.spent = used.spent.saturating_add(used_up.nanos);
+            used.holders = used.holders.saturating_sub(1);
         });
     }
 
-    async fn check_budget(
-        &self,
-        store: &Store,
-        key: &KeyRecord,
-        budget: Budget,
-    ) -> Result<(), Refusal> {
-        let now = Timestamp::now();
-        let began = period::began(budget.period, now);
+    /// Reserves another amount instead.
+    fn exchange(&self, key: &KeyRecord, before: Amount, after: Amount) {
+        self.with(key, |used, _| {
+            used.tokens.take(after.tokens as f64 - before.tokens as f64);
+            used.reserved = used.reserved.saturating_sub(before.nanos);
+            used.reserved = used.reserved.saturating_add(after.nanos);
+        });
+    }
+
+    /// Looks up what was spent in the budget's period, if that is not known.
+    async fn seed(&self, store: &Store, key: &KeyRecord, budget: Budget) -> Result<(), Refusal> {
+        let began = period::began(budget.period, Timestamp::now());
         let stale = self.with(key, |used, now| {
             if used.period != began {
                 used.period = began;
@@ -122,33 +161,66 @@ impl Limits {
                 used.seeded = Some(now);
             });
         }
-        let spent = self.with(key, |used, _| used.spent);
-        if spent < budget.nanos {
-            return Ok(());
-        }
-        Err(Refusal::budget(
-            key,
-            budget,
-            period::rest(budget.period, now),
-        ))
+        Ok(())
     }
 
     fn with<T>(&self, key: &KeyRecord, then: impl FnOnce(&mut Used, Instant) -> T) -> T {
         let now = Instant::now();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= REMEMBERED && !all.contains_key(&key.id) {
-            all.retain(|_, used| now.duration_since(used.last) < RESTED);
+            all.retain(|_, used| used.holders > 0 || now.duration_since(used.last) < RESTED);
         }
         let used = all.entry(key.id.clone()).or_insert_with(|| Used {
             requests: Bucket::full(now, key.limits.requests_per_minute.unwrap_or(0).into()),
             tokens: Bucket::full(now, key.limits.tokens_per_minute.unwrap_or(0) as f64),
             spent: 0,
+            reserved: 0,
+            holders: 0,
             period: Timestamp::EPOCH,
             seeded: None,
             last: now,
         });
         used.last = now;
         then(used, now)
+    }
+}
+
+impl Used {
+    /// Refuses a request for which there is not enough left.
+    fn check(&mut self, key: &KeyRecord, wanted: Amount, now: Instant) -> Result<(), Refusal> {
+        if let Some(budget) = key.limits.budget {
+            self.check_budget(key, budget, wanted.nanos)?;
+        }
+        if let Some(rate) = key.limits.tokens_per_minute {
+            // The only one under way may use more than is left, if anything is.
+            let least = match self.holders {
+                0 => 1,
+                _ => wanted.tokens.max(1),
+            };
+            let wait = self.tokens.wait_for(now, rate as f64, least as f64);
+            refuse(wait, |wait| Refusal::tokens(key, rate, wait))?;
+        }
+        self.check_requests(key, now)
+    }
+
+    fn check_requests(&mut self, key: &KeyRecord, now: Instant) -> Result<(), Refusal> {
+        let Some(rate) = key.limits.requests_per_minute else {
+            return Ok(());
+        };
+        let wait = self.requests.wait_for(now, f64::from(rate), 1.0);
+        refuse(wait, |wait| Refusal::requests(key, rate, wait))
+    }
+
+    fn check_budget(&self, key: &KeyRecord, budget: Budget, nanos: u64) -> Result<(), Refusal> {
+        if self.spent >= budget.nanos {
+            let rest = period::rest(budget.period, Timestamp::now());
+            return Err(Refusal::budget(key, budget, rest));
+        }
+        let left = budget.nanos - self.spent;
+        if self.holders > 0 && self.reserved.saturating_add(nanos) > left {
+            return Err(Refusal::budget_reserved(key, budget));
+        }
+        Ok(())
     }
 }
 

@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use prowess_provider::Target;
 use prowess_store::{Budget, Error as StoreError, KeyRecord, Period};
+use prowess_wire::excerpt;
 use prowess_wire::neutral::{ApiError, ErrorKind};
+
+/// When it is worth trying again while others hold back what is left.
+const RESERVED_RETRY: Duration = Duration::from_secs(1);
 
 /// Why a request was not let through.
 #[derive(Debug)]
@@ -22,7 +26,7 @@ impl Refusal {
         let message = format!(
             "key `{}` may not use model `{}`; it may use {}",
             key.prefix,
-            model.escape_debug(),
+            excerpt(model),
             key.limits.models.join(", ")
         );
         Refusal::final_(ErrorKind::Permission, 403, "model-not-allowed", message)
@@ -66,14 +70,29 @@ impl Refusal {
         }
     }
 
+    /// Enough is left, but requests under way may use it.
+    pub(super) fn budget_reserved(key: &KeyRecord, budget: Budget) -> Refusal {
+        let message = format!(
+            "what is left of the budget of {} of key `{}` may be used up by its requests under \
+             way; try again when one of them has ended, or set a lower max_tokens",
+            budget.nanos as f64 / 1e9,
+            key.prefix,
+        );
+        Refusal {
+            error: error(ErrorKind::RateLimit, 429, "rate_limit_exceeded", message),
+            retry_after: Some(RESERVED_RETRY),
+            retry: true,
+        }
+    }
+
     pub(super) fn no_price(key: &KeyRecord, model: &str, target: &Target) -> Refusal {
         let message = format!(
             "key `{}` has a budget, and model `{}` leads to {}/{}, which has no price: set \
              input_price and output_price in its entry of [[models]]",
             key.prefix,
-            model.escape_debug(),
+            excerpt(model),
             target.provider(),
-            target.model().escape_debug()
+            excerpt(target.model())
         );
         Refusal::final_(ErrorKind::Permission, 403, "model-without-price", message)
     }

@@ -7,7 +7,7 @@
 mod ledger;
 mod scan;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
 use prowess_provider::config::Price;
@@ -20,6 +20,7 @@ pub(crate) use scan::Scanner;
 
 use crate::app::App;
 use crate::auth::Caller;
+use crate::limits::Reservation;
 use crate::telemetry::{Parent, Span};
 
 /// The status of an answer whose client left before its end.
@@ -49,6 +50,8 @@ struct Seen {
     estimated: bool,
     code: Option<String>,
     silent: bool,
+    reservation: Option<Reservation>,
+    tap: Option<Tap>,
 }
 
 impl Meter {
@@ -79,12 +82,31 @@ impl Meter {
             estimated: false,
             code: None,
             silent: false,
+            reservation: None,
+            tap: None,
         }))
     }
 
     /// The span of the client's, in a trace that goes on here.
     pub(crate) fn within(&mut self, parent: Option<Parent>) {
         self.0.parent = parent;
+    }
+
+    /// What the key's limits hold back for it, until its end.
+    pub(crate) fn hold(&mut self, reservation: Option<Reservation>) {
+        self.0.reservation = reservation;
+    }
+
+    /// A way to tell it what a run of several turns used so far: the answer says so only
+    /// at its end, which may never come.
+    pub(crate) fn tap(&mut self) -> Tap {
+        let tap = Tap(Arc::new(Tapped {
+            price: self.0.price.clone(),
+            reservation: self.0.reservation.clone(),
+            usage: Mutex::default(),
+        }));
+        self.0.tap = Some(tap.clone());
+        tap
     }
 
     /// This one is not to be counted.
@@ -101,7 +123,7 @@ impl Meter {
     /// Who answers, and at what price.
     pub(crate) fn answered_by(&mut self, provider: &str, model: &str, price: Option<&Price>) {
         provider.clone_into(&mut self.0.provider);
-        model.clone_into(&mut self.0.upstream_model);
+        self.0.upstream_model = shortened(model);
         self.0.price = price.cloned();
     }
 
@@ -139,18 +161,18 @@ impl Drop for Meter {
         if seen.silent {
             return;
         }
+        if let Some(tap) = &seen.tap {
+            seen.usage.raise(&tap.0.usage());
+        }
         let cost = seen
             .price
             .as_ref()
             .map(|price| price.cost_nanos(&seen.usage));
-        if let Some(key) = &seen.key {
-            let tokens = seen
-                .usage
-                .total_input()
-                .saturating_add(seen.usage.output_tokens);
-            seen.app
-                .limits()
-                .spent(key, tokens, cost.unwrap_or_default());
+        if let Some(reservation) = seen.reservation.take() {
+            match total(&seen.usage) {
+                0 if seen.status == CLIENT_LEFT => reservation.settle_abandoned(),
+                tokens => reservation.settle(tokens, cost.unwrap_or_default()),
+            }
         }
         if let Some(telemetry) = seen.app.telemetry() {
             telemetry.note(seen.span());
@@ -200,6 +222,39 @@ impl Seen {
             key: self.key.as_ref().map(|key| key.id.clone()),
         }
     }
+}
+
+/// Tells a meter what a run used so far.
+#[derive(Clone)]
+pub(crate) struct Tap(Arc<Tapped>);
+
+struct Tapped {
+    price: Option<Price>,
+    reservation: Option<Reservation>,
+    usage: Mutex<Usage>,
+}
+
+impl Tap {
+    /// All turns so far used this.
+    pub(crate) fn used(&self, usage: &Usage) {
+        let mut sum = self.0.usage();
+        sum.raise(usage);
+        if let Some(reservation) = &self.0.reservation {
+            let cost = self.0.price.as_ref().map(|price| price.cost_nanos(&sum));
+            reservation.raise(total(&sum), cost.unwrap_or_default());
+        }
+    }
+}
+
+impl Tapped {
+    fn usage(&self) -> MutexGuard<'_, Usage> {
+        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All tokens, in and out.
+fn total(usage: &Usage) -> u64 {
+    usage.total_input().saturating_add(usage.output_tokens)
 }
 
 fn shortened(model: &str) -> String {

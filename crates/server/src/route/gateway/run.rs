@@ -11,7 +11,7 @@ use prowess_wire::{Client, Dropped, ReplyContext, read_request};
 
 use super::answer::{self, Reply};
 use super::failure::Failure;
-use crate::meter::Meter;
+use crate::meter::{Meter, Tap};
 
 /// Names the run, by which its record is found.
 const RUN: HeaderName = HeaderName::from_static("prowess-run");
@@ -86,11 +86,13 @@ impl Begun {
     /// Gives the answer to the client.
     pub(super) async fn give(self, mut reply: Reply) -> Result<Response, Failure> {
         let name = HeaderValue::from_str(self.run.id());
+        let tap = reply.meter.tap();
         let mut response = if self.stream {
-            let events = self.run.filter_map(|event| std::future::ready(told(event)));
+            let heard = move |event| std::future::ready(told(event, &tap));
+            let events = self.run.filter_map(heard);
             reply.streamed(events, self.context)
         } else {
-            match collect(reply.client, self.run).await {
+            match collect(reply.client, self.run, &tap).await {
                 Ok(whole) => reply.whole(&whole, self.context).await,
                 Err(error) => {
                     let failure = Failure::from(error);
@@ -109,8 +111,12 @@ impl Begun {
 }
 
 /// What a client hears of a run.
-fn told(event: RunEvent) -> Option<StreamEvent> {
+fn told(event: RunEvent, tap: &Tap) -> Option<StreamEvent> {
     match event {
+        RunEvent::Used(usage) => {
+            tap.used(&usage);
+            None
+        }
         RunEvent::Answer(event) => Some(event),
         RunEvent::Failed(error) => Some(StreamEvent::Error(error.to_api_error())),
         RunEvent::Step(_) => None,
@@ -118,7 +124,7 @@ fn told(event: RunEvent) -> Option<StreamEvent> {
 }
 
 /// The whole answer of a run.
-async fn collect(client: Client, mut run: Run) -> Result<Whole, RunError> {
+async fn collect(client: Client, mut run: Run, tap: &Tap) -> Result<Whole, RunError> {
     let mut collector = Collector::new(client.into());
     let broken = |error| RunError::Broken(Box::new(error));
     while let Some(event) = run.next().await {
@@ -128,6 +134,7 @@ async fn collect(client: Client, mut run: Run) -> Result<Whole, RunError> {
                 collector.push(event).map_err(broken)?;
             }
             RunEvent::Failed(error) => return Err(error),
+            RunEvent::Used(usage) => tap.used(&usage),
             RunEvent::Step(_) => {}
         }
     }

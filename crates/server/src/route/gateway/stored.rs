@@ -13,7 +13,7 @@ use prowess_provider::{Incoming, Route, Task};
 use prowess_store::{Error as StoreError, NewResponse, Store, TenantId};
 use prowess_wire::neutral::{ApiError as NeutralError, ErrorKind};
 use prowess_wire::raw::Edit;
-use prowess_wire::{Client, ReplyContext};
+use prowess_wire::{Client, ReplyContext, excerpt};
 use serde_json::{Value, json};
 
 use super::failure::Failure;
@@ -143,7 +143,7 @@ fn not_found(id: &str) -> Failure {
         Some("previous_response_id"),
         format!(
             "Previous response with id '{}' not found.",
-            id.escape_debug()
+            excerpt(id)
         ),
     )
 }
@@ -152,7 +152,7 @@ fn no_conversations(route: &Route) -> Failure {
     let message = format!(
         "conversation: the provider of model `{}` has no conversations of its own, and none are \
          kept here; send the items, or use previous_response_id",
-        route.name().escape_debug()
+        excerpt(route.name())
     );
     refused("unsupported_parameter", Some("conversation"), message)
 }

@@ -47,6 +47,6 @@ fn object(dialect: Dialect, name: &str, provider: &str) -> Value {
 }
 
 fn unknown(name: &str) -> ApiError {
-    let message = format!("model `{}` not found", name.escape_debug());
+    let message = format!("model `{}` not found", prowess_wire::excerpt(name));
     ApiError::new(StatusCode::NOT_FOUND, "model-not-found", message)
 }

@@ -1,0 +1,332 @@
+//! What a key may spend holds when many ask at once, and what decides a request is said
+//! in it once: the real server, and an upstream that answers when it is told to.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Requests at once.
+const MANY: usize = 30;
+/// Far longer than anything here takes, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// 30 tokens in and 10 out: at 3 and 15 a million, 0.00024 in money.
+const ANSWER: &str = r#"{"id":"c1","object":"chat.completion","created":1,"model":"mo","choices":[{"index":0,"message":{"role":"assistant","content":"Hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":30,"completion_tokens":10,"total_tokens":40}}"#;
+const EVENTS: &str = concat!(
+    "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"mo\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n",
+    "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"mo\",\"choices\":[],\"usage\":{\"prompt_tokens\":30,\"completion_tokens\":10,\"total_tokens\":40}}\n\n",
+    "data: [DONE]\n\n",
+);
+const CHAT: &str =
+    r#"{"model":"mo","max_tokens":10,"messages":[{"role":"user","content":"Hello"}]}"#;
+
+/// An upstream that holds every answer back until it is opened.
+#[derive(Clone, Default)]
+struct Upstream(Arc<(Mutex<Gate>, Condvar)>);
+
+#[derive(Default)]
+struct Gate {
+    open: bool,
+    bodies: Vec<String>,
+}
+
+impl Upstream {
+    fn start() -> (Upstream, u16) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let upstream = Upstream::default();
+        let serving = upstream.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let upstream = serving.clone();
+                std::thread::spawn(move || while upstream.answer(&stream).is_some() {});
+            }
+        });
+        (upstream, port)
+    }
+
+    fn answer(&self, stream: &TcpStream) -> Option<()> {
+        let body = read_message(&mut BufReader::new(stream.try_clone().ok()?))?.1;
+        let events = body.contains("\"stream\":true");
+        let (gate, opened) = &*self.0;
+        let mut gate = gate.lock().unwrap();
+        gate.bodies.push(body);
+        while !gate.open {
+            gate = opened.wait(gate).unwrap();
+        }
+        drop(gate);
+        let (kind, text) = match events {
+            true => ("text/event-stream", EVENTS),
+            false => ("application/json", ANSWER),
+        };
+        let length = text.len();
+        let head = format!("content-type: {kind}\r\ncontent-length: {length}");
+        let mut stream = stream;
+        write!(stream, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n{text}").ok()
+    }
+
+    fn open(&self) {
+        self.0.0.lock().unwrap().open = true;
+        self.0.1.notify_all();
+    }
+
+    fn arrived(&self) -> usize {
+        self.0.0.lock().unwrap().bodies.len()
+    }
+}
+
+/// The head and body of a message with a length.
+fn read_message(reader: &mut impl BufRead) -> Option<(String, String)> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let lower = head.to_ascii_lowercase();
+    let length = lower
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"))?;
+    let mut body = vec![0; length.trim().parse().ok()?];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, String::from_utf8(body).ok()?))
+}
+
+/// A server before an upstream; killed when dropped.
+struct Served {
+    child: Child,
+    address: String,
+    upstream: Upstream,
+    key: String,
+    _folder: TempDir,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Served {
+    /// Starts it, with a key of these limits.
+    fn start(limits: &[&str]) -> Served {
+        let (upstream, port) = Upstream::start();
+        let folder = tempfile::tempdir().unwrap();
+        let config = format!(
+            "[providers.up]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:{port}/v1\"\n\
+             api_key = \"k\"\n\n[[models]]\nname = \"mo\"\nprovider = \"up\"\ninput_price = 3\n\
+             output_price = 15\n\n[[models]]\nname = \"secret-model\"\nprovider = \"up\"\n\
+             input_price = 3\noutput_price = 15\n"
+        );
+        std::fs::write(folder.path().join("prowess.toml"), config).unwrap();
+        let mut keys = prowess(folder.path());
+        let made = keys
+            .args(["keys", "create", "ci", "--json"])
+            .args(limits)
+            .output()
+            .unwrap();
+        let made: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
+        let mut child = prowess(folder.path())
+            .args(["serve", "--listen", "127.0.0.1:0", "--log", "error"])
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut address = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let address = line.strip_prefix("listening on http://")?;
+            Some(address.to_owned())
+        });
+        std::thread::spawn(move || lines.for_each(drop));
+        Served {
+            child,
+            address: address.take().unwrap(),
+            upstream,
+            key: made["key"].as_str().unwrap().to_owned(),
+            _folder: folder,
+        }
+    }
+
+    fn send(&self, path: &str, body: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            self.key,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(body.as_bytes()).unwrap();
+        stream
+    }
+
+    fn ask(&self, path: &str, body: &str) -> (u16, String) {
+        let mut answer = String::new();
+        let mut stream = self.send(path, body);
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, answer)
+    }
+
+    /// Many ask at once, before any is answered; gives the statuses.
+    fn storm(&self, path: &str, body: &str) -> Vec<u16> {
+        let (heard, statuses) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..MANY {
+                let heard = heard.clone();
+                scope.spawn(move || heard.send(self.ask(path, body).0));
+            }
+            drop(heard);
+            let mut all = Vec::new();
+            let until = Instant::now() + PATIENCE;
+            // All are either refused or with the upstream.
+            while all.len() + self.upstream.arrived() < MANY && Instant::now() < until {
+                all.extend(statuses.recv_timeout(Duration::from_millis(20)));
+            }
+            self.upstream.open();
+            all.extend(statuses);
+            all
+        })
+    }
+}
+
+fn prowess(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+    command
+        .env_clear()
+        .current_dir(folder)
+        .env("PROWESS_DATA_DIR", folder);
+    command
+}
+
+fn count(statuses: &[u16], status: u16) -> usize {
+    statuses.iter().filter(|found| **found == status).count()
+}
+
+#[test]
+fn a_budget_for_two_requests_pays_for_two_of_thirty_at_once() {
+    let served = Served::start(&["--budget", "0.00048"]);
+    let statuses = served.storm("/v1/chat/completions", CHAT);
+    assert_eq!(count(&statuses, 200), 2, "{statuses:?}");
+    assert_eq!(count(&statuses, 429), MANY - 2, "{statuses:?}");
+    assert_eq!(served.upstream.arrived(), 2);
+    // It is spent now, and not only reserved.
+    let (status, text) = served.ask("/v1/chat/completions", CHAT);
+    assert_eq!(status, 429);
+    assert!(text.contains("insufficient_quota"), "{text}");
+}
+
+#[test]
+fn a_budget_holds_for_requests_that_are_streamed_and_translated() {
+    let served = Served::start(&["--budget", "0.00048"]);
+    let body = CHAT.replace("\"model\"", "\"stream\":true,\"model\"");
+    let statuses = served.storm("/v1/messages", &body);
+    assert_eq!(count(&statuses, 200), 2, "{statuses:?}");
+    assert_eq!(served.upstream.arrived(), 2);
+}
+
+#[test]
+fn twenty_tokens_a_minute_are_used_by_one_of_thirty_at_once() {
+    let served = Served::start(&["--tpm", "20"]);
+    let statuses = served.storm("/v1/chat/completions", CHAT);
+    assert_eq!(count(&statuses, 200), 1, "{statuses:?}");
+    assert_eq!(count(&statuses, 429), MANY - 1, "{statuses:?}");
+}
+
+#[test]
+fn a_bound_that_is_higher_than_the_limit_can_be_asked_for_alone() {
+    let served = Served::start(&["--budget", "0.001", "--tpm", "1000"]);
+    let body = CHAT.replace("\"max_tokens\":10", "\"max_tokens\":64000");
+    let statuses = served.storm("/v1/chat/completions", &body);
+    assert_eq!(count(&statuses, 200), 1, "{statuses:?}");
+    // What the first did not use was given back.
+    let (status, text) = served.ask("/v1/chat/completions", &body);
+    assert_eq!(status, 200, "{text}");
+}
+
+#[test]
+fn clients_that_leave_give_back_what_was_held_for_them() {
+    let served = Served::start(&["--budget", "1", "--tpm", "2000"]);
+    let body = CHAT.replace("\"max_tokens\":10", "\"max_tokens\":1900");
+    let until = Instant::now() + PATIENCE;
+    for number in 1..=5 {
+        // The one before may be seen to have left a little later.
+        while served.upstream.arrived() < number {
+            assert!(
+                Instant::now() < until,
+                "request {number} is never let through"
+            );
+            let mut leaving = served.send("/v1/chat/completions", &body);
+            leaving
+                .set_read_timeout(Some(Duration::from_millis(100)))
+                .unwrap();
+            // A refusal comes at once; the upstream's answer never does.
+            let _ = leaving.read(&mut [0; 64]);
+        }
+    }
+    served.upstream.open();
+    loop {
+        let (status, text) = served.ask("/v1/chat/completions", &body);
+        if status == 200 {
+            break;
+        }
+        assert!(Instant::now() < until, "{text}");
+    }
+}
+
+#[test]
+fn a_field_that_decides_is_said_once_in_every_dialect() {
+    let served = Served::start(&["--model", "mo"]);
+    served.upstream.open();
+    let messages = r#""messages":[{"role":"user","content":"Hello"}]"#;
+    for fields in [
+        r#""model":"secret-model","model":"mo""#,
+        r#""model":"mo","model":"mo""#,
+        r#""mod\u0065l":"secret-model","model":"mo""#,
+        r#""Model":"secret-model","model":"mo""#,
+        r#""model":"mo","stream":false,"stream":true"#,
+        r#""model":"mo","max_tokens":1,"max_tokens":100000"#,
+        r#""model":"mo","tools":[],"tools":null"#,
+        r#""model":"mo","container":"a","container":null"#,
+        r#""model":"mo","container":{"id":"a","skills":[],"skills":[]}"#,
+        r#""model":"mo","messages":[]"#,
+        r#""model":"mo","system":"a","system":"b""#,
+        r#""model":"mo","previous_response_id":"a","previous_response_id":null"#,
+    ] {
+        let body = format!(r#"{{{fields},"input":"Hello","max_output_tokens":5,{messages}}}"#);
+        for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
+            let (status, text) = served.ask(path, &body);
+            assert_eq!(status, 400, "{path} {fields}: {text}");
+            assert!(text.contains("invalid_request_error"), "{text}");
+            assert!(text.contains("written more than once"), "{text}");
+        }
+    }
+    assert_eq!(served.upstream.arrived(), 0);
+    let (status, text) = served.ask("/v1/chat/completions", CHAT);
+    assert_eq!(status, 200, "{text}");
+}
+
+#[test]
+fn a_long_name_is_not_repeated_whole() {
+    let served = Served::start(&[]);
+    let name = "x".repeat(1 << 20);
+    let body = CHAT.replace("\"mo\"", &format!("\"{name}\""));
+    for path in ["/v1/chat/completions", "/v1/messages", "/v1/responses"] {
+        let (status, text) = served.ask(path, &body);
+        assert_eq!(status, 404, "{path}");
+        assert!(text.len() < 2_000, "{path}: {} bytes", text.len());
+        assert!(text.contains("xxx…"), "{path}: {text}");
+    }
+    let served = Served::start(&["--model", "mo"]);
+    let (status, text) = served.ask("/v1/messages", &body);
+    assert_eq!(status, 403, "{text}");
+    assert!(text.len() < 2_000, "{} bytes", text.len());
+}

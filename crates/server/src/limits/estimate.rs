@@ -1,0 +1,91 @@
+//! What a request may use at most, about, before anybody knows.
+
+use prowess_provider::Route;
+use prowess_wire::neutral::Usage;
+use prowess_wire::raw::RawObject;
+
+/// About how many bytes of text make a token.
+const BYTES_PER_TOKEN: usize = 4;
+/// More than nearly every model takes: beyond that the bytes are pictures, not text.
+const MAX_INPUT_TOKENS: u64 = 200_000;
+/// What an answer may have whose request sets no bound.
+const DEFAULT_OUTPUT_TOKENS: u64 = 4_096;
+/// No model writes more in one answer, whatever its request says.
+const MAX_OUTPUT_TOKENS: u64 = 1_000_000;
+/// The bound on an answer, by its names in the dialects.
+const OUTPUT_FIELDS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+/// How many answers a Chat client wants at once.
+const ANSWERS_FIELD: &str = "n";
+
+/// Tokens that a request may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Estimate {
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+impl Estimate {
+    /// Of a request that a model is to answer.
+    pub(crate) fn of_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
+        let number = |field: &str| raw.get(field)?.parse::<u64>().ok();
+        let bound = OUTPUT_FIELDS.iter().filter_map(|field| number(field)).max();
+        let bound = bound
+            .unwrap_or(DEFAULT_OUTPUT_TOKENS)
+            .min(MAX_OUTPUT_TOKENS);
+        let answers = number(ANSWERS_FIELD).unwrap_or(1).max(1);
+        let input = (body.len() / BYTES_PER_TOKEN) as u64;
+        Estimate {
+            input_tokens: input.clamp(1, MAX_INPUT_TOKENS),
+            output_tokens: bound.saturating_mul(answers).min(MAX_OUTPUT_TOKENS),
+        }
+    }
+
+    pub(super) fn tokens(self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
+    /// What was surely sent, if not what was answered.
+    pub(super) fn input_only(self) -> Estimate {
+        Estimate {
+            output_tokens: 0,
+            ..self
+        }
+    }
+
+    /// What it may cost, in billionths, at the most expensive model of the route.
+    pub(super) fn nanos(self, route: &Route) -> u64 {
+        let usage = Usage {
+            input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
+            ..Usage::default()
+        };
+        let prices = route.targets().iter().filter_map(|target| target.price());
+        let costs = prices.map(|price| price.cost_nanos(&usage));
+        costs.max().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(body: &str) -> (u64, u64) {
+        let raw = RawObject::parse(body.as_bytes()).unwrap();
+        let estimate = Estimate::of_request(body.as_bytes(), &raw);
+        (estimate.input_tokens, estimate.output_tokens)
+    }
+
+    #[test]
+    fn the_bound_of_a_request_counts_for_each_answer_it_wants() {
+        assert_eq!(estimate(r#"{"max_tokens":100}"#), (4, 100));
+        assert_eq!(estimate(r#"{"max_completion_tokens":7,"n":3}"#).1, 21);
+        assert_eq!(estimate(r#"{"max_output_tokens":7,"max_tokens":5}"#).1, 7);
+        assert_eq!(estimate("{}").1, DEFAULT_OUTPUT_TOKENS);
+        assert_eq!(
+            estimate(r#"{"max_tokens":null,"n":"x"}"#).1,
+            DEFAULT_OUTPUT_TOKENS
+        );
+        let huge = format!(r#"{{"max_tokens":{},"n":{}}}"#, u64::MAX, u64::MAX);
+        assert_eq!(estimate(&huge).1, MAX_OUTPUT_TOKENS);
+    }
+}

@@ -1,0 +1,87 @@
+//! What a request under way may still use, held back until it is known what it did use.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prowess_store::KeyRecord;
+
+use super::Limits;
+
+/// Tokens and money, in billionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Amount {
+    pub(super) tokens: u64,
+    pub(super) nanos: u64,
+}
+
+/// What a key's request holds back. However the request ends, what it did not use is
+/// given back: by [`Reservation::settle`], or when this is dropped.
+#[derive(Debug, Clone)]
+pub(crate) struct Reservation(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    limits: Limits,
+    key: Arc<KeyRecord>,
+    /// What its input alone uses.
+    input: Amount,
+    /// Nothing once it is settled.
+    reserved: Mutex<Option<Amount>>,
+}
+
+impl Reservation {
+    /// For an amount that `limits` already hold back.
+    pub(super) fn new(
+        limits: Limits,
+        key: Arc<KeyRecord>,
+        reserved: Amount,
+        input: Amount,
+    ) -> Reservation {
+        Reservation(Arc::new(Held {
+            limits,
+            key,
+            input,
+            reserved: Mutex::new(Some(reserved)),
+        }))
+    }
+
+    /// Holds back what was used so far, where that is more than was thought.
+    pub(crate) fn raise(&self, tokens: u64, nanos: u64) {
+        let mut reserved = self.0.lock();
+        if let Some(reserved) = reserved.as_mut() {
+            let raised = Amount {
+                tokens: reserved.tokens.max(tokens),
+                nanos: reserved.nanos.max(nanos),
+            };
+            self.0.limits.exchange(&self.0.key, *reserved, raised);
+            *reserved = raised;
+        }
+    }
+
+    /// The request has ended and used this.
+    pub(crate) fn settle(&self, tokens: u64, nanos: u64) {
+        self.0.settle(Amount { tokens, nanos });
+    }
+
+    /// The client left before anything was known; its input was sent all the same.
+    pub(crate) fn settle_abandoned(&self) {
+        self.0.settle(self.0.input);
+    }
+}
+
+impl Held {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Amount>> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn settle(&self, used: Amount) {
+        if let Some(reserved) = self.lock().take() {
+            self.limits.settle(&self.key, reserved, used);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.settle(Amount::default());
+    }
+}

@@ -1,0 +1,120 @@
+//! The line of a request as JSON, with the fields and in the order that the formatter of
+//! `tracing-subscriber` gave them.
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::{LineSink, RequestInfo};
+
+/// What a thread keeps from line to line.
+#[derive(Default)]
+struct Scratch {
+    line: Vec<u8>,
+    /// The second that `date` says.
+    second: u64,
+    /// `2026-11-16T11:28:40`; to write a date costs more than all else here.
+    date: String,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
+}
+
+/// Writes the line and gives it to the sink.
+pub(super) fn write(sink: &dyn LineSink, info: &RequestInfo, level: &str, status: u16, ms: u64) {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    SCRATCH.with_borrow_mut(|scratch| {
+        if scratch.date.is_empty() || scratch.second != now.as_secs() {
+            scratch.second = now.as_secs();
+            scratch.date = date(now.as_secs());
+        }
+        let Scratch { line, date, .. } = scratch;
+        line.clear();
+        // Nothing can go wrong while writing to memory.
+        let _ = write!(
+            line,
+            r#"{{"timestamp":"{date}.{:06}Z","level":"{level}","message":"done","status":{status},"ms":{ms},"span":"#,
+            now.subsec_micros()
+        );
+        span(info, line);
+        line.extend_from_slice(b"}\n");
+        sink.write_line(line);
+    });
+}
+
+/// The request itself.
+pub(super) fn span(info: &RequestInfo, out: &mut Vec<u8>) {
+    let _ = write!(out, r#"{{"id":"{}""#, info.id);
+    let fields = [
+        (&b"key"[..], info.key()),
+        (b"method", Some(info.shown_method())),
+        (b"route", Some(info.route.as_str())),
+        (b"tenant", info.tenant()),
+        (b"name", Some("request")),
+    ];
+    for (name, value) in fields {
+        let Some(value) = value else {
+            continue;
+        };
+        out.extend_from_slice(b",\"");
+        out.extend_from_slice(name);
+        out.extend_from_slice(b"\":");
+        let _ = serde_json::to_writer(&mut *out, value);
+    }
+    out.push(b'}');
+}
+
+fn date(second: u64) -> String {
+    let second = i64::try_from(second).unwrap_or_default();
+    let time = jiff::Timestamp::from_second(second).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%S").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use axum::http::Method;
+
+    use super::*;
+    use crate::context::RequestId;
+
+    #[derive(Default)]
+    struct Kept(Mutex<Vec<u8>>);
+
+    impl LineSink for Kept {
+        fn write_line(&self, line: &[u8]) {
+            self.0.lock().unwrap().extend_from_slice(line);
+        }
+    }
+
+    #[test]
+    fn a_line_is_json_with_the_usual_fields_in_the_usual_order() {
+        let kept = Kept::default();
+        let method = Method::from_bytes(b"POST").unwrap();
+        let info = RequestInfo::new(RequestId::default(), method, "/v1/\"x\"\n");
+        for _ in 0..2 {
+            write(&kept, &info, "INFO", 200, 8);
+        }
+        let text = String::from_utf8(kept.0.into_inner().unwrap()).unwrap();
+        assert_eq!(text.lines().count(), 2);
+        for line in text.lines() {
+            let value: serde_json::Value = serde_json::from_str(line).unwrap();
+            let stamp = value["timestamp"].as_str().unwrap();
+            assert!(stamp.parse::<jiff::Timestamp>().is_ok(), "{stamp}");
+            assert_eq!(stamp.len(), "2026-11-16T11:28:40.895149Z".len());
+            let rest = line.split_once("Z\",").unwrap().1;
+            assert_eq!(
+                rest,
+                concat!(
+                    r#""level":"INFO","message":"done","status":200,"ms":8,"span":{"#,
+                    r#""id":"req_000000000000000000000000","method":"POST","#,
+                    r#""route":"/v1/\"x\"\n","name":"request"}}"#
+                )
+            );
+        }
+    }
+}
