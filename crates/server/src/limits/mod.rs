@@ -88,7 +88,18 @@ impl Limits {
                 .map_or(0, |rate| estimate.tokens().min(rate)),
             nanos: limits.budget.map_or(0, |_| estimate.nanos(route)),
         };
-        let wanted = estimate.map(amount).unwrap_or_default();
+        let input = estimate.map(|estimate| amount(estimate.input_only()));
+        let wanted = estimate.map(amount);
+        self.reserve(key, wanted.unwrap_or_default(), input.unwrap_or_default())
+    }
+
+    /// Holds an amount back, if there is enough, and counts the request.
+    fn reserve(
+        &self,
+        key: &Arc<KeyRecord>,
+        wanted: Amount,
+        input: Amount,
+    ) -> Result<Option<Reservation>, Refusal> {
         let holds = wanted != Amount::default();
         self.with(key, |used, now| {
             used.check(key, wanted, now)?;
@@ -96,17 +107,10 @@ impl Limits {
             used.tokens.take(wanted.tokens as f64);
             used.reserved = used.reserved.saturating_add(wanted.nanos);
             used.holders += u64::from(holds);
-            Ok::<(), Refusal>(())
+            Ok(())
         })?;
-        let input = estimate.map(|estimate| amount(estimate.input_only()));
-        Ok(holds.then(|| {
-            Reservation::new(
-                self.clone(),
-                Arc::clone(key),
-                wanted,
-                input.unwrap_or_default(),
-            )
-        }))
+        let reservation = || Reservation::new(self.clone(), Arc::clone(key), wanted, input);
+        Ok(holds.then(reservation))
     }
 
     /// The same for a request that calls no model: only its rate counts.
@@ -242,3 +246,6 @@ fn check_prices(key: &KeyRecord, route: &Route) -> Result<(), Refusal> {
         Some(target) => Err(Refusal::no_price(key, route.name(), target)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -148,6 +148,16 @@ impl Meter {
         self.0.status = status;
     }
 
+    /// All that was used is known: the client may ask again as soon as it hears the end
+    /// of its answer, and must not find its own share held back.
+    pub(crate) fn ended_with_usage(&mut self, status: u16) {
+        self.ended(status);
+        if self.has_usage() {
+            let cost = self.0.cost();
+            self.0.settle(cost);
+        }
+    }
+
     /// It failed with this status, for this reason.
     pub(crate) fn failed(&mut self, status: u16, code: &str) {
         self.0.status = status;
@@ -164,16 +174,8 @@ impl Drop for Meter {
         if let Some(tap) = &seen.tap {
             seen.usage.raise(&tap.0.usage());
         }
-        let cost = seen
-            .price
-            .as_ref()
-            .map(|price| price.cost_nanos(&seen.usage));
-        if let Some(reservation) = seen.reservation.take() {
-            match total(&seen.usage) {
-                0 if seen.status == CLIENT_LEFT => reservation.settle_abandoned(),
-                tokens => reservation.settle(tokens, cost.unwrap_or_default()),
-            }
-        }
+        let cost = seen.cost();
+        seen.settle(cost);
         if let Some(telemetry) = seen.app.telemetry() {
             telemetry.note(seen.span());
         }
@@ -183,6 +185,23 @@ impl Drop for Meter {
 }
 
 impl Seen {
+    /// What it cost, in billionths, if there is a price.
+    fn cost(&self) -> Option<u64> {
+        let price = self.price.as_ref()?;
+        Some(price.cost_nanos(&self.usage))
+    }
+
+    /// Exchanges what is held back for what was used.
+    fn settle(&mut self, cost: Option<u64>) {
+        let Some(reservation) = self.reservation.take() else {
+            return;
+        };
+        match total(&self.usage) {
+            0 if self.status == CLIENT_LEFT => reservation.settle_abandoned(),
+            tokens => reservation.settle(tokens, cost.unwrap_or_default()),
+        }
+    }
+
     fn row(&mut self, cost: Option<u64>) -> UsageRow {
         UsageRow {
             tenant: self.tenant.clone(),

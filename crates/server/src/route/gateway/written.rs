@@ -70,7 +70,7 @@ impl<S> Written<S> {
                 meter.used(usage);
             }
             StreamEvent::BlockDelta { delta, .. } => self.said_bytes += length(delta),
-            StreamEvent::MessageStop => meter.ended(200),
+            StreamEvent::MessageStop => meter.ended_with_usage(200),
             StreamEvent::Error(error) => {
                 meter.failed(
                     error.status,

@@ -1,0 +1,117 @@
+//! What requests under way hold back, and that nothing of it stays behind.
+
+use prowess_store::{KeyLimits, Period, TenantId};
+
+use super::*;
+
+const INPUT: Amount = amount(5, 50);
+
+const fn amount(tokens: u64, nanos: u64) -> Amount {
+    Amount { tokens, nanos }
+}
+
+/// A key with a budget of a thousand billionths, and many tokens a minute.
+fn key() -> Arc<KeyRecord> {
+    let budget = Budget {
+        nanos: 1_000,
+        period: Period::Ever,
+    };
+    Arc::new(KeyRecord {
+        id: "key_1".to_owned(),
+        tenant: TenantId::default_tenant(),
+        name: String::new(),
+        prefix: "sk-pw-1".to_owned(),
+        scopes: Vec::new(),
+        limits: KeyLimits {
+            tokens_per_minute: Some(1_000_000),
+            budget: Some(budget),
+            ..KeyLimits::default()
+        },
+        created_at: Timestamp::EPOCH,
+        last_used_at: None,
+        expires_at: None,
+        revoked_at: None,
+    })
+}
+
+fn reserve(limits: &Limits, key: &Arc<KeyRecord>, nanos: u64) -> Option<Reservation> {
+    let reserved = limits.reserve(key, amount(10, nanos), INPUT);
+    reserved.ok().flatten()
+}
+
+/// Money spent, money reserved, requests that hold something back.
+fn state(limits: &Limits, key: &KeyRecord) -> (u64, u64, u64) {
+    limits.with(key, |used, _| (used.spent, used.reserved, used.holders))
+}
+
+#[test]
+fn what_is_reserved_cannot_be_reserved_again() {
+    let (limits, key) = (Limits::default(), key());
+    let first = reserve(&limits, &key, 600).unwrap();
+    assert!(reserve(&limits, &key, 401).is_none());
+    let second = reserve(&limits, &key, 400).unwrap();
+    assert!(reserve(&limits, &key, 1).is_none());
+    first.settle(1, 100);
+    second.settle(1, 200);
+    assert_eq!(state(&limits, &key), (300, 0, 0));
+}
+
+#[test]
+fn one_request_alone_may_use_more_than_is_left() {
+    let (limits, key) = (Limits::default(), key());
+    let only = reserve(&limits, &key, 5_000).unwrap();
+    assert!(reserve(&limits, &key, 1).is_none());
+    only.settle(1, 999);
+    let last = reserve(&limits, &key, 5_000).unwrap();
+    last.settle(1, 4_000);
+    assert!(reserve(&limits, &key, 0).is_none(), "all is spent");
+    assert_eq!(state(&limits, &key), (4_999, 0, 0));
+}
+
+#[test]
+fn a_run_holds_back_what_its_turns_used() {
+    let (limits, key) = (Limits::default(), key());
+    let run = reserve(&limits, &key, 100).unwrap();
+    run.raise(50, 40);
+    assert_eq!(state(&limits, &key), (0, 100, 1), "less than was thought");
+    run.raise(50, 900);
+    assert_eq!(state(&limits, &key), (0, 900, 1));
+    assert!(reserve(&limits, &key, 101).is_none());
+    let tap = run.clone();
+    run.settle(60, 950);
+    tap.raise(70, 2_000);
+    drop((run, tap));
+    assert_eq!(state(&limits, &key), (950, 0, 0), "it is settled once");
+}
+
+#[test]
+fn however_a_request_ends_nothing_stays_reserved() {
+    let (limits, key) = (Limits::default(), key());
+    drop(reserve(&limits, &key, 900).unwrap());
+    assert_eq!(state(&limits, &key), (0, 0, 0));
+    reserve(&limits, &key, 900).unwrap().settle_abandoned();
+    assert_eq!(state(&limits, &key), (INPUT.nanos, 0, 0));
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _reservation = reserve(&limits, &key, 900).unwrap();
+        std::panic::resume_unwind(Box::new(()));
+    }));
+    assert!(panicked.is_err());
+    assert_eq!(state(&limits, &key), (INPUT.nanos, 0, 0));
+}
+
+#[test]
+fn many_threads_never_hold_back_more_than_there_is() {
+    let (limits, key) = (Limits::default(), key());
+    let held: usize = std::thread::scope(|scope| {
+        let ask = || {
+            let held: Vec<_> = (0..50)
+                .filter_map(|_| reserve(&limits, &key, 100))
+                .collect();
+            held.into_iter().map(std::mem::forget).count()
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        threads.into_iter().map(|one| one.join().unwrap()).sum()
+    });
+    assert_eq!(held, 10);
+    assert_eq!(state(&limits, &key), (0, 1_000, 10));
+}
