@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use prowess_engine::Engine;
 use prowess_store::Store;
-use tokio::sync::Semaphore;
 
 use crate::auth::Visits;
+use crate::bodies::BodyBudget;
 use crate::context::Metrics;
+use crate::form::Transfers;
 use crate::front::Front;
 use crate::limits::Limits;
 use crate::meter::Ledger;
+use crate::requests::TenantRequests;
 use crate::route::discovery::Archives;
 use crate::route::{self, Mcp, UpstreamLists};
 use crate::settings::Settings;
@@ -26,7 +28,9 @@ struct Shared {
     engine: Engine,
     settings: Settings,
     upstream: Option<Upstream>,
-    uploads: Semaphore,
+    transfers: Transfers,
+    bodies: BodyBudget,
+    requests: TenantRequests,
     archives: Archives,
     visits: Visits,
     metrics: Metrics,
@@ -56,7 +60,9 @@ impl App {
             store,
             engine,
             upstream,
-            uploads: Semaphore::new(settings.uploads.max(1)),
+            transfers: Transfers::new(&settings),
+            bodies: BodyBudget::new(&settings),
+            requests: TenantRequests::new(settings.requests_per_tenant),
             archives: Archives::default(),
             visits: Visits::default(),
             metrics: Metrics::install(),
@@ -116,8 +122,16 @@ impl App {
         self.0.upstream.as_ref()
     }
 
-    pub(crate) fn uploads(&self) -> &Semaphore {
-        &self.0.uploads
+    pub(crate) fn transfers(&self) -> &Transfers {
+        &self.0.transfers
+    }
+
+    pub(crate) fn bodies(&self) -> &BodyBudget {
+        &self.0.bodies
+    }
+
+    pub(crate) fn requests(&self) -> &TenantRequests {
+        &self.0.requests
     }
 
     pub(crate) fn archives(&self) -> &Archives {

@@ -13,9 +13,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use crate::connections::Admission;
 use crate::door::Door;
 
 /// Timers that are set have to wake a sleeping clock if they are the next to be due.
@@ -38,10 +39,10 @@ struct Hand {
     ended: oneshot::Receiver<usize>,
 }
 
-/// A connection to be attended. There are never more of them than seats.
+/// A connection to be attended. There are never more of them than were admitted.
 struct Guest {
     stream: StdStream,
-    seat: OwnedSemaphorePermit,
+    admission: Admission,
 }
 
 impl Crew {
@@ -53,7 +54,7 @@ impl Crew {
     }
 
     /// Gives a connection to the thread that has the fewest.
-    pub(crate) fn attend(&self, stream: TcpStream, seat: OwnedSemaphorePermit) {
+    pub(crate) fn attend(&self, stream: TcpStream, admission: Admission) {
         let hand = self
             .0
             .iter()
@@ -63,7 +64,7 @@ impl Crew {
         };
         hand.busy.fetch_add(1, Ordering::Relaxed);
         // It only ends after this crew was told to finish.
-        let _ = hand.guests.send(Guest { stream, seat });
+        let _ = hand.guests.send(Guest { stream, admission });
     }
 
     /// Lets every request that is under way finish, and after a while ends the rest.
@@ -125,12 +126,12 @@ async fn work(
                 continue;
             }
         };
-        let Some(Guest { stream, seat }) = arrived else {
+        let Some(Guest { stream, admission }) = arrived else {
             break;
         };
         match TcpStream::from_std(stream) {
             Ok(stream) => {
-                open.spawn(door.attend(stream, seat));
+                open.spawn(door.attend(stream, admission));
             }
             Err(error) => {
                 busy.fetch_sub(1, Ordering::Relaxed);
@@ -138,8 +139,11 @@ async fn work(
             }
         }
     }
-    let finished = tokio::time::timeout(grace, door.close()).await;
-    let cut = if finished.is_err() { open.len() } else { 0 };
+    // All connections were asked to close.
+    let ends = async { while open.join_next().await.is_some() {} };
+    // Whether or not they did in time, none of them is waited for any longer.
+    let _ = tokio::time::timeout(grace, ends).await;
+    let cut = open.len();
     open.shutdown().await;
     cut
 }

@@ -1,81 +1,111 @@
-//! What a connection speaks, how slow it may be, and how it is asked to end.
+//! What a connection speaks, and how it closes.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 
+use crate::connections::{Admission, Close, Place, Tracked};
 use crate::front::Front;
 
 /// What is held for a client that does not read its answer, and the most that the
 /// head of a request may have.
 const AHEAD: usize = 64 << 10;
+/// How often an HTTP/2 client is asked whether it is still there, and how long it may take
+/// to say so.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(20);
+/// Requests at once on an HTTP/2 connection.
+const MAX_STREAMS: u32 = 256;
 
 /// Where connections come in.
+#[derive(Clone)]
 pub(crate) struct Door {
     front: Front,
-    graceful: GracefulShutdown,
-    head: Duration,
 }
 
 impl Door {
-    pub(crate) fn new(front: Front, head: Duration) -> Door {
-        Door {
-            front,
-            graceful: GracefulShutdown::new(),
-            head,
-        }
+    pub(crate) fn new(front: Front) -> Door {
+        Door { front }
     }
 
-    /// One connection, from its first byte to its last.
+    /// One connection, from its first byte to its last. How long it may be without a
+    /// request is for `connections` to say.
     pub(crate) fn attend(
         &self,
         stream: TcpStream,
-        seat: OwnedSemaphorePermit,
+        admission: Admission,
     ) -> impl Future<Output = ()> + Send + use<> {
         // Small answers shall not wait for more to send.
         let _ = stream.set_nodelay(true);
-        let mut builder = Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.head)
-            .max_buf_size(AHEAD);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .keep_alive_interval(Duration::from_secs(30))
-            .max_concurrent_streams(256);
+        let place = admission.place();
         let front = self.front.clone();
+        let link = admission.link().clone();
         let service = service_fn(move |request| {
-            let front = front.clone();
-            async { Ok::<_, Infallible>(front.answer(request).await) }
-        });
-        let connection = builder.serve_connection(TokioIo::new(stream), service);
-        let watched = self.graceful.watch(connection.into_owned());
-        async move {
-            if let Err(error) = watched.await {
-                tracing::debug!(%error, "a connection ended early");
+            let (front, underway) = (front.clone(), link.begin());
+            async move {
+                let Some(underway) = underway else {
+                    // The connection is about to be dropped.
+                    return std::future::pending().await;
+                };
+                let mut response = match place {
+                    Place::Usual => front.answer(request).await,
+                    Place::Spare => front.answer_in_spare_place(request).await,
+                };
+                let of_tenant = response.extensions_mut().remove();
+                let tracked = |body| Tracked::new(body, underway, of_tenant);
+                Ok::<_, Infallible>(response.map(tracked))
             }
-            drop(seat);
+        });
+        let connection = builder(place)
+            .serve_connection(TokioIo::new(stream), service)
+            .into_owned();
+        async move {
+            let mut connection = pin!(connection);
+            let mut finishing = false;
+            let ended = poll_fn(|context| {
+                match admission.link().poll_close(context) {
+                    None => {}
+                    Some(Close::Now) => return Poll::Ready(None),
+                    Some(Close::Gracefully) if finishing => {}
+                    Some(Close::Gracefully) => {
+                        finishing = true;
+                        connection.as_mut().graceful_shutdown();
+                    }
+                }
+                connection.as_mut().poll(context).map(Some)
+            });
+            match ended.await {
+                Some(Ok(())) => {}
+                Some(Err(error)) => tracing::debug!(%error, "a connection ended early"),
+                None => tracing::debug!(
+                    "a connection was closed: it had no request, or an answer that was not read"
+                ),
+            }
         }
-    }
-
-    /// Asks all connections to end after the request that is under way; done when
-    /// they have.
-    pub(crate) async fn close(self) {
-        self.graceful.shutdown().await;
     }
 }
 
-/// Another door to the same rooms, with connections of its own.
-impl Clone for Door {
-    fn clone(&self) -> Self {
-        Door::new(self.front.clone(), self.head)
-    }
+fn builder(place: Place) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        // The sweep over all connections sees to that, without a timer for each request.
+        .header_read_timeout(None)
+        .keep_alive(place == Place::Usual)
+        .max_buf_size(AHEAD);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING_INTERVAL)
+        .keep_alive_timeout(PING_TIMEOUT)
+        .max_concurrent_streams(MAX_STREAMS);
+    builder
 }

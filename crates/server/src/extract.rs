@@ -2,20 +2,38 @@
 
 use std::str::FromStr;
 
-use axum::extract::{FromRequest, FromRequestParts};
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
+use prowess_store::TenantId;
+use serde::de::DeserializeOwned;
 
+use crate::app::App;
 use crate::error::ApiError;
+use crate::route::gateway::read_body;
+use prowess_wire::excerpt;
 
 /// Parameters of a path.
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Path), rejection(ApiError))]
 pub(crate) struct Path<T>(pub(crate) T);
 
-/// A JSON body.
-#[derive(FromRequest)]
-#[from_request(via(axum::Json), rejection(ApiError))]
+/// A JSON body of a caller, who was looked for before.
 pub(crate) struct Json<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let tenant = parts.extensions.get::<TenantId>();
+        let tenant = tenant.cloned().unwrap_or_else(TenantId::default_tenant);
+        let body = read_body(app, &tenant, body, app.settings().request_bytes).await?;
+        let request = Request::from_parts(parts, Body::from(body.bytes));
+        let axum::Json(value) = axum::Json::from_request(request, app).await?;
+        Ok(Json(value))
+    }
+}
 
 /// The query of a URL. Keys that mean nothing here (`beta=true`) are left alone, as
 /// both vendors do.
@@ -45,7 +63,7 @@ impl Query {
     pub(crate) fn parsed<T: FromStr>(&self, key: &str, what: &str) -> Result<Option<T>, ApiError> {
         let read = |text: &str| {
             text.parse().map_err(|_| {
-                let message = format!("{key}: `{}` is not {what}", text.escape_debug());
+                let message = format!("{key}: `{}` is not {what}", excerpt(text));
                 ApiError::bad_request("query-invalid", message).with("param", key)
             })
         };

@@ -11,15 +11,18 @@ use std::task::{Context, Poll};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::Request;
+use axum::http::{Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use tower::{BoxError, Service, ServiceExt};
-use tracing::Instrument;
 
 use crate::app::App;
 use crate::context::{Drained, Exchange};
+use crate::error::ApiError;
 use crate::route::gateway;
+
+/// When it is worth trying a busy server again.
+const BUSY_RETRY_SECONDS: u64 = 1;
 
 /// All routes. Cheap to clone.
 #[derive(Clone)]
@@ -47,9 +50,38 @@ impl Front {
         };
         let exchange = Exchange::begin(&request, path);
         let answer = gateway::forward(&self.app, wanted, request, exchange.id());
-        let answer = answer.instrument(exchange.span()).await;
+        let answer = exchange.scope(answer).await;
         exchange.end(answer.unwrap_or_else(IntoResponse::into_response))
     }
+
+    /// Answers a request on a connection for which there was no place: how the server
+    /// does, or that it is busy.
+    pub(crate) async fn answer_in_spare_place<B>(self, request: Request<B>) -> Response
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let path = request.uri().path();
+        if matches!(path, "/healthz" | "/readyz" | "/metrics") {
+            return self.answer(request).await;
+        }
+        let exchange = Exchange::begin(&request, "busy");
+        // What is left of its body is read, so that the answer is heard.
+        drop(request.map(Drained::new));
+        exchange.end(busy().into_response())
+    }
+}
+
+/// Every connection that the server takes has a request under way, or those of the
+/// caller's address have.
+fn busy() -> ApiError {
+    ApiError::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "connections-busy",
+        "this server has as many requests under way as it takes connections, or as it takes \
+         from one address; try again shortly",
+    )
+    .retry_after(BUSY_RETRY_SECONDS)
 }
 
 impl<B> Service<Request<B>> for Front

@@ -3,6 +3,7 @@
 use prowess_skill::scan::{self, ScanLimits, Subject};
 use prowess_skill::{Bundle, Limits, Options, Profile, Skill};
 use prowess_store::Scan;
+use prowess_wire::excerpt;
 
 use crate::error::{ApiError, invalid_skill};
 use crate::form::Part;
@@ -70,7 +71,8 @@ fn distinct(files: &[Part]) -> Result<(), ApiError> {
     let message = format!(
         "skill upload refused: two files are called `{}`. If they lie in different folders, your \
          client has dropped the folders from their names: send the skill as one zip instead",
-        twice.name.escape_debug()
+        excerpt(&twice.name)
     );
-    Err(ApiError::bad_request("skill-names-collide", message).with("file", twice.name.as_str()))
+    Err(ApiError::bad_request("skill-names-collide", message)
+        .with("file", excerpt(&twice.name).to_string()))
 }

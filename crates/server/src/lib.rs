@@ -11,10 +11,13 @@
 //! | module | owns |
 //! |---|---|
 //! | `app`, [`Settings`] | what all requests share |
-//! | [`serve`](fn@serve) | connections: how many, and an end that lets uploads finish |
-//! | `crew`, `door` | the threads that attend connections; what those speak, and their timeouts |
+//! | [`serve`](fn@serve) | accepting connections, and an end that lets uploads finish |
+//! | `connections` | all that are open: how many, which make room, how long without a request |
+//! | `crew`, `door` | the threads that attend connections; what those speak |
+//! | `shares`, `bodies`, `requests` | what all tenants share, so that none takes it all: uploads at once; bytes of bodies, and how slow these may come; requests at once |
 //! | [`Front`] | the way in: models straight, all else by the router |
 //! | `context` | around every request: its id, its dialect, its log line, its metrics |
+//! | [`request_log`] | the log's line of each request, and whose the other lines are |
 //! | `dialect` | whose shapes a request speaks |
 //! | `error` | what went wrong, and one function per dialect that says so |
 //! | `auth` | keys, tenants, scopes |
@@ -30,6 +33,8 @@
 
 mod app;
 mod auth;
+mod bodies;
+mod connections;
 mod context;
 mod crew;
 mod dialect;
@@ -45,10 +50,13 @@ mod meter;
 mod openapi;
 mod page;
 mod render;
+mod requests;
+pub mod request_log;
 mod route;
 mod secret;
 mod serve;
 mod settings;
+mod shares;
 mod telemetry;
 mod upstream;
 

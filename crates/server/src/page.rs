@@ -1,6 +1,7 @@
 //! Which part of a list is asked for, in each dialect.
 
 use prowess_store::{Cursor, MAX_LIMIT, Order, PageRequest, Position};
+use prowess_wire::excerpt;
 
 use crate::error::ApiError;
 use crate::extract::Query;
@@ -56,7 +57,7 @@ fn order(query: &Query) -> Result<Order, ApiError> {
         None | Some("desc") => Ok(Order::Descending),
         Some("asc") => Ok(Order::Ascending),
         Some(other) => {
-            let message = format!("order: `{}` is not asc or desc", other.escape_debug());
+            let message = format!("order: `{}` is not asc or desc", excerpt(other));
             Err(ApiError::bad_request("query-invalid", message).with("param", "order"))
         }
     }

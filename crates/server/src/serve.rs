@@ -1,28 +1,37 @@
-//! Connections: how many, how slow, and how they end.
+//! Accepting connections, and how all of them end.
 //!
-//! When the server is told to stop it takes no new connection, lets every request
+//! Connections are always accepted: `connections` decides which others make room. When the server is told to stop it takes no new connection, lets every request
 //! that is under way finish, and after a deadline ends the rest.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::net::TcpListener;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::app::App;
+use crate::connections::{Bounds, Connections};
 use crate::crew::Crew;
 use crate::door::Door;
 
 /// How connections are treated.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// Connections at once; more wait to be accepted.
+    /// Connections at once. Beyond that, the oldest one without a request is closed for
+    /// each that comes, of the address that has most; if all have requests under way, who
+    /// comes is told to try again.
     pub connections: usize,
-    /// How long the head of a request may take.
+    /// Connections of one address (IPv4) or network of 64 bits (IPv6) at once; three
+    /// quarters of all when left out. Behind a proxy all come from its address.
+    pub connections_per_address: Option<usize>,
+    /// How long a new connection may take until the head of its first request is there.
     pub head: Duration,
+    /// How long a connection may be without a request after that, and how long a client
+    /// may leave an answer unread.
+    pub idle: Duration,
     /// How long requests that are under way may take to finish once the server is
     /// told to stop.
     pub grace: Duration,
@@ -34,7 +43,9 @@ impl Default for ServeOptions {
     fn default() -> Self {
         ServeOptions {
             connections: 4_096,
+            connections_per_address: None,
             head: Duration::from_secs(15),
+            idle: Duration::from_secs(75),
             grace: Duration::from_secs(30),
             housekeeping: Duration::from_secs(600),
         }
@@ -48,6 +59,8 @@ const SUM_UP: Duration = Duration::from_secs(5);
 /// How long to wait when the system gives no connection, for instance because it has
 /// no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How often that is logged.
+const COMPLAINT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Serves until `stop` is cancelled and everything under way has ended. Fails only if
 /// the threads for it cannot be started.
@@ -57,41 +70,69 @@ pub async fn serve(
     stop: CancellationToken,
     options: ServeOptions,
 ) -> io::Result<()> {
-    let crew = Crew::start(&Door::new(app.front(), options.head), options.grace)?;
+    let crew = Crew::start(&Door::new(app.front()), options.grace)?;
     let house = tokio::spawn(keep_house(app.clone(), options.housekeeping, stop.clone()));
-    let seats = Arc::new(Semaphore::new(options.connections.max(1)));
-    loop {
-        let accepted = tokio::select! {
-            () = stop.cancelled() => break,
-            accepted = accept(&listener, &seats) => accepted,
-        };
-        if let Some((stream, seat)) = accepted {
-            crew.attend(stream, seat);
-        }
+    let connections = Connections::new(options.bounds());
+    let sweep = AbortOnDropHandle::new(tokio::spawn(Arc::clone(&connections).sweep()));
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = accept(&listener, &connections, &crew) => {}
     }
     drop(listener);
     // Their streams have no end of their own, and would be waited for.
     app.mcp().close().await;
+    connections.close_all();
     crew.finish().await;
+    drop(sweep);
     app.settle().await;
     // It stops by the same token.
     let _ = house.await;
     Ok(())
 }
 
-async fn accept(
-    listener: &TcpListener,
-    seats: &Arc<Semaphore>,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    let seat = seats.clone().acquire_owned().await.ok()?;
-    match listener.accept().await {
-        Ok((stream, _peer)) => Some((stream, seat)),
-        Err(error) => {
-            tracing::warn!(%error, "cannot accept a connection");
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            None
+impl ServeOptions {
+    fn bounds(&self) -> Bounds {
+        let connections = self.connections.max(1);
+        let usual = connections - connections / 4;
+        Bounds {
+            connections,
+            per_address: self.connections_per_address.unwrap_or(usual).max(1),
+            first_request: self.head,
+            idle: self.idle,
         }
     }
+}
+
+/// Takes connections for ever.
+async fn accept(listener: &TcpListener, connections: &Arc<Connections>, crew: &Crew) {
+    let mut complained: Option<Instant> = None;
+    loop {
+        let error = match listener.accept().await {
+            Ok((stream, peer)) => {
+                if let Some(admission) = connections.admit(peer.ip()).await {
+                    crew.attend(stream, admission);
+                }
+                continue;
+            }
+            Err(error) => error,
+        };
+        if complained.is_none_or(|last| last.elapsed() >= COMPLAINT_INTERVAL) {
+            complained = Some(Instant::now());
+            tracing::warn!(%error, "cannot accept a connection");
+        }
+        // Whoever waits in line can only get in when another connection has ended.
+        if is_exhausted(&error) {
+            connections.close_one();
+        }
+        let _ = tokio::time::timeout(ACCEPT_PAUSE, connections.one_ended()).await;
+    }
+}
+
+/// Whether the process or the system has no file descriptor left.
+fn is_exhausted(error: &io::Error) -> bool {
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }
 
 async fn keep_house(app: App, every: Duration, stop: CancellationToken) {

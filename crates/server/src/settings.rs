@@ -41,10 +41,24 @@ pub struct Settings {
     pub skill_limits: Limits,
     /// Bytes of an uploaded file.
     pub file_bytes: u64,
-    /// Skill uploads in memory at once; more wait their turn.
+    /// Skill uploads in memory at once, of which a tenant has half; more wait their turn.
+    /// Four times as many files may be uploaded at once, and as many skills fetched.
     pub uploads: usize,
+    /// How long an upload or download waits for its turn.
+    pub upload_wait: Duration,
     /// How long a body may stand still.
     pub idle: Duration,
+    /// How long a body may come at any rate.
+    pub body_grace: Duration,
+    /// Bytes a second that a body must come at on average after that; 0 for any.
+    pub min_body_rate: u64,
+    /// Bytes of request bodies in memory at once, of which a tenant has half.
+    pub body_bytes_in_flight: usize,
+    /// Requests to models that a tenant may have under way at once. The server's owner may
+    /// have any number.
+    pub requests_per_tenant: usize,
+    /// How long a body waits for others to leave it room.
+    pub body_wait: Duration,
 }
 
 impl Default for Settings {
@@ -65,7 +79,13 @@ impl Default for Settings {
             skill_limits: Limits::default(),
             file_bytes: 500_000_000,
             uploads: 16,
+            upload_wait: Duration::from_secs(60),
             idle: Duration::from_secs(60),
+            body_grace: Duration::from_secs(30),
+            min_body_rate: 4 << 10,
+            body_bytes_in_flight: 512 << 20,
+            requests_per_tenant: 2_048,
+            body_wait: Duration::from_secs(5),
         }
     }
 }

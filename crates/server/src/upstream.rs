@@ -16,10 +16,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use prowess_provider::Env;
 use prowess_store::TenantId;
+use prowess_wire::excerpt;
 use reqwest::multipart;
 
 use crate::app::App;
 use crate::auth::{Caller, Need};
+use crate::bodies::paced;
 use crate::error::ApiError;
 use crate::extract::Query;
 use crate::form::SkillForm;
@@ -124,7 +126,7 @@ fn provider(name: &str) -> Result<SkillsAt, ApiError> {
         "anthropic" => Ok(SkillsAt::Anthropic),
         "litellm_proxy" | "prowess" | "" => Ok(SkillsAt::Store),
         other => {
-            let other = other.escape_debug();
+            let other = excerpt(other);
             let message = format!(
                 "{PROVIDER}: there are no skills at `{other}`; say `anthropic`, or `litellm_proxy` \
                  for the skills kept here"
@@ -158,7 +160,7 @@ pub(crate) async fn divert(
     };
     let limit = app.settings().skill_limits.total_bytes + (4 << 20);
     let body = http_body_util::Limited::new(body, usize::try_from(limit).unwrap_or(usize::MAX));
-    let body = reqwest::Body::wrap_stream(Body::new(body).into_data_stream());
+    let body = reqwest::Body::wrap_stream(paced(Body::new(body), app.settings()));
     let mut sent = upstream.request(parts.method.clone(), &target, &parts.headers)?;
     if parts.method == Method::POST {
         sent = sent.body(body);
@@ -250,7 +252,7 @@ pub(crate) fn path(path: &str) -> Result<String, ApiError> {
     if below.split('/').skip(1).all(plain) {
         return Ok(format!("/v1/skills{below}"));
     }
-    let message = format!("skill not found: {}", path.escape_debug());
+    let message = format!("skill not found: {}", excerpt(path));
     Err(ApiError::new(
         StatusCode::NOT_FOUND,
         "skill-not-found",

@@ -9,9 +9,11 @@ mod client;
 mod completions;
 mod config;
 mod demo;
+mod descriptors;
 mod doctor;
 mod fetch;
 mod keys;
+mod log_writer;
 mod logging;
 mod mcp;
 mod output;
@@ -141,7 +143,7 @@ pub fn main() -> ExitCode {
         }
         None => run(Cli::parse_from(args).command),
     };
-    ended.unwrap_or_else(|error| {
+    let code = ended.unwrap_or_else(|error| {
         if output::is_broken_pipe(&error) {
             return Exit::Ok.into();
         }
@@ -150,7 +152,9 @@ pub fn main() -> ExitCode {
             Some(_) => Exit::Usage.into(),
             None => Exit::Unreadable.into(),
         }
-    })
+    });
+    logging::flush();
+    code
 }
 
 fn run(command: Command) -> anyhow::Result<ExitCode> {

@@ -11,7 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::logging::{self, Detail};
-use super::{Exit, output};
+use super::{Exit, descriptors, output};
 use crate::config::{Config, Overrides};
 use crate::library::Prowess;
 
@@ -63,8 +63,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     // half as much memory again. Where that cannot be said, it just holds more.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
-    let config = args.place.load(args.listen.clone())?;
+    let mut config = args.place.load(args.listen.clone())?;
     logging::start(args.log);
+    descriptors::fit(descriptors::raise(), &mut config.server);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(HELPERS)
@@ -127,6 +128,7 @@ async fn cancel_on_signal(mut signals: Signals, stop: CancellationToken) {
     output::remark("stopping: requests under way may finish; signal again to end them");
     stop.cancel();
     signals.next().await;
+    logging::flush();
     std::process::exit(Exit::Problems as i32);
 }
 

@@ -24,7 +24,13 @@ pub(super) const KEYS: &[&str] = &[
     "file_bytes",
     "request_bytes",
     "uploads",
+    "body_bytes_in_flight",
+    "min_body_rate",
+    "requests_per_tenant",
     "connections",
+    "connections_per_address",
+    "head_seconds",
+    "idle_seconds",
     "grace_seconds",
     "ping_seconds",
     "responses_days",
@@ -55,10 +61,31 @@ pub(super) struct Raw {
     file_bytes: Option<u64>,
     /// Bytes of a request to a model.
     request_bytes: Option<usize>,
-    /// Skill uploads in memory at once.
+    /// Skill uploads in memory at once, of which a tenant has half; as many skills may be
+    /// fetched at once, and four times as many files uploaded.
     uploads: Option<usize>,
-    /// Connections at once.
+    /// Bytes of request bodies in memory at once, of which a tenant has half; 512 MiB when
+    /// left out. A body that does not fit waits a few seconds and is then refused.
+    body_bytes_in_flight: Option<usize>,
+    /// Bytes a second that a body must come at on average after its first 30 seconds; 0 for
+    /// any. 4096 when left out.
+    min_body_rate: Option<u64>,
+    /// Requests to models that a tenant may have under way at once; half of `connections`
+    /// when left out. The master key may have any number.
+    requests_per_tenant: Option<usize>,
+    /// Connections at once. Beyond that, the oldest one without a request is closed for
+    /// each that comes, of the address that has most; if all have requests under way, who
+    /// comes is told to try again.
     connections: Option<usize>,
+    /// Connections of one address (IPv4) or network of 64 bits (IPv6) at once; three
+    /// quarters of `connections` when left out. Behind a proxy all connections come from its
+    /// address: then set it to the same as `connections`.
+    connections_per_address: Option<usize>,
+    /// How long a new connection may take until the head of its first request is there.
+    head_seconds: Option<u64>,
+    /// How long a connection may be without a request after that, and how long a client may
+    /// leave an answer unread.
+    idle_seconds: Option<u64>,
     /// How long requests under way may take to finish at the end.
     grace_seconds: Option<u64>,
     /// After how long a silence of a model a translated stream gives a sign of life; 0
@@ -100,6 +127,13 @@ pub(super) fn check(
             file_bytes: raw.file_bytes.unwrap_or(defaults.file_bytes),
             request_bytes: raw.request_bytes.unwrap_or(defaults.request_bytes),
             uploads: raw.uploads.unwrap_or(defaults.uploads),
+            body_bytes_in_flight: raw
+                .body_bytes_in_flight
+                .unwrap_or(defaults.body_bytes_in_flight),
+            min_body_rate: raw.min_body_rate.unwrap_or(defaults.min_body_rate),
+            requests_per_tenant: raw
+                .requests_per_tenant
+                .unwrap_or(raw.connections.unwrap_or(options.connections) / 2),
             ping: raw.ping_seconds.map_or(defaults.ping, ping),
             responses_kept: raw.responses_days.map_or(defaults.responses_kept, days),
             upstream_models: raw.upstream_models.unwrap_or(defaults.upstream_models),
@@ -107,10 +141,25 @@ pub(super) fn check(
         },
         options: ServeOptions {
             connections: raw.connections.unwrap_or(options.connections),
+            connections_per_address: raw.connections_per_address,
+            head: seconds("server.head_seconds", raw.head_seconds, options.head)?,
+            idle: seconds("server.idle_seconds", raw.idle_seconds, options.idle)?,
             grace: raw.grace_seconds.map_or(options.grace, Duration::from_secs),
             ..options
         },
     })
+}
+
+/// At least one: without any, no connection could be used.
+fn seconds(
+    setting: &'static str,
+    given: Option<u64>,
+    usual: Duration,
+) -> Result<Duration, ConfigError> {
+    match given {
+        Some(0) => Err(ConfigError::invalid(setting, "must be 1 or more")),
+        given => Ok(given.map_or(usual, Duration::from_secs)),
+    }
 }
 
 fn ping(seconds: u64) -> Option<Duration> {

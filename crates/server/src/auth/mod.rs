@@ -20,6 +20,7 @@ pub(crate) use visits::Visits;
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::request_log;
 
 /// By this header the master key names the tenant it acts for.
 const TENANT_HEADER: HeaderName = HeaderName::from_static("prowess-tenant");
@@ -47,6 +48,8 @@ pub(crate) enum Need {
     ReadFiles,
     /// To upload and delete files.
     WriteFiles,
+    /// To see what became of requests to models, which may hold their texts.
+    ReadRuns,
     /// To call models.
     UseModels,
     /// To run code of skills.
@@ -65,7 +68,7 @@ impl Need {
             Need::PublishSkills => &[Scope::Publish],
             Need::ReadFiles => &[Scope::Read, Scope::Use, Scope::Publish],
             Need::WriteFiles => &[Scope::Use, Scope::Publish],
-            Need::UseModels | Need::RunCode => &[Scope::Use],
+            Need::ReadRuns | Need::UseModels | Need::RunCode => &[Scope::Use],
             Need::Look => &[Scope::Read, Scope::Use, Scope::Publish],
             Need::Administer => &[Scope::Admin],
         }
@@ -113,11 +116,7 @@ impl Caller {
     /// Whoever sent a request; the log is told as well.
     pub(crate) async fn of(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
         let caller = Caller::find(parts, app).await?;
-        let span = tracing::Span::current();
-        span.record("tenant", caller.tenant.as_str());
-        if let Some(key) = caller.key_id() {
-            span.record("key", key);
-        }
+        request_log::identify(caller.tenant.as_str(), caller.key());
         Ok(caller)
     }
 
@@ -152,7 +151,10 @@ impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        Caller::of(parts, app).await
+        let caller = Caller::of(parts, app).await?;
+        // Whoever reads the body counts its bytes as this tenant's.
+        parts.extensions.insert(caller.tenant.clone());
+        Ok(caller)
     }
 }
 

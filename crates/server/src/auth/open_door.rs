@@ -7,28 +7,56 @@
 
 use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderName, HeaderValue, StatusCode, Uri};
+use prowess_wire::excerpt;
 
 use crate::error::ApiError;
 
+/// Where a browser says that a request comes from.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
 pub(super) fn check(parts: &Parts) -> Result<(), ApiError> {
-    let header = |name| {
-        parts
-            .headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-    };
-    let host = parts.uri.host().or_else(|| header(HOST).map(without_port));
-    if !host.is_some_and(is_loopback) {
-        return Err(refused("host", host.unwrap_or_default()));
-    }
-    match header(ORIGIN) {
-        None => Ok(()),
-        Some(origin) => {
-            let uri = origin.parse::<Uri>().ok();
-            let local = uri.as_ref().and_then(Uri::host).is_some_and(is_loopback);
-            local.then_some(()).ok_or_else(|| refused("origin", origin))
+    check_host(parts)?;
+    if let Some(origin) = only(parts, ORIGIN)? {
+        // What cannot be read is no page of this machine.
+        let written = String::from_utf8_lossy(origin.as_bytes());
+        let page = origin.to_str().ok().and_then(|text| text.parse().ok());
+        let local = page.as_ref().and_then(Uri::host).is_some_and(is_loopback);
+        if !local {
+            return Err(refused("origin", &written));
         }
+    }
+    match only(parts, FETCH_SITE)?.map(HeaderValue::as_bytes) {
+        None | Some(b"same-origin" | b"none") => Ok(()),
+        Some(site) => Err(refused("sec-fetch-site", &String::from_utf8_lossy(site))),
+    }
+}
+
+/// By whichever way a request names us, the name is a loopback one.
+fn check_host(parts: &Parts) -> Result<(), ApiError> {
+    let header = only(parts, HOST)?;
+    let header = header.map(|host| host.to_str().unwrap_or_default());
+    let mut names = parts.uri.host().into_iter().chain(header.map(without_port));
+    let Some(first) = names.next() else {
+        return Err(refused("host", ""));
+    };
+    match std::iter::once(first)
+        .chain(names)
+        .find(|host| !is_loopback(host))
+    {
+        None => Ok(()),
+        Some(host) => Err(refused("host", host)),
+    }
+}
+
+/// The value of a header that may be there once. Of two, we might look at one and others
+/// at the other.
+fn only(parts: &Parts, name: HeaderName) -> Result<Option<&HeaderValue>, ApiError> {
+    let mut values = parts.headers.get_all(&name).iter();
+    let first = values.next();
+    match values.next() {
+        None => Ok(first),
+        Some(_) => Err(refused(name.as_str(), "sent twice")),
     }
 }
 
@@ -39,7 +67,7 @@ fn refused(header: &str, value: &str) -> ApiError {
         format!(
             "{header} `{}` is not this machine; without a master key the server answers to \
              localhost only: set PROWESS_MASTER_KEY to open it to others",
-            value.escape_debug()
+            excerpt(value)
         ),
     )
 }
@@ -98,5 +126,74 @@ mod tests {
         ] {
             assert!(!verdict("localhost", Some(origin)), "{origin}");
         }
+    }
+    /// Headers beside the host.
+    fn with(headers: &[(&str, &[u8])]) -> bool {
+        let mut request = Request::builder()
+            .uri("/v1/skills")
+            .header(HOST, "localhost");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        check(&request.body(()).unwrap().into_parts().0).is_ok()
+    }
+
+    #[test]
+    fn an_origin_that_cannot_be_read_is_foreign() {
+        for origin in [
+            &b"http://ev\xeel.example"[..],
+            b"\xff",
+            b"",
+            b"http://",
+            b"not a url",
+            "http://l\u{f6}calhost".as_bytes(),
+        ] {
+            assert!(!with(&[("origin", origin)]), "{origin:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_browser_sends_for_another_site_is_refused() {
+        for site in [
+            &b"cross-site"[..],
+            b"same-site",
+            b"CROSS-SITE",
+            b"",
+            b"\xff",
+        ] {
+            assert!(!with(&[("sec-fetch-site", site)]), "{site:?}");
+            let local: (&str, &[u8]) = ("origin", b"http://localhost:3000");
+            assert!(!with(&[local, ("sec-fetch-site", site)]), "{site:?}");
+        }
+        for site in [&b"same-origin"[..], b"none"] {
+            assert!(with(&[("sec-fetch-site", site)]), "{site:?}");
+        }
+    }
+
+    #[test]
+    fn headers_that_are_there_twice_are_refused() {
+        let local = b"http://localhost";
+        assert!(!with(&[("host", b"localhost")]));
+        assert!(!with(&[("host", b"evil.example")]));
+        assert!(!with(&[("origin", local), ("origin", local)]));
+        assert!(!with(&[
+            ("origin", local),
+            ("origin", b"https://evil.example")
+        ]));
+        assert!(!with(&[
+            ("sec-fetch-site", b"none"),
+            ("sec-fetch-site", b"cross-site")
+        ]));
+    }
+
+    #[test]
+    fn an_address_in_the_request_line_does_not_hide_the_host() {
+        let verdict = |uri: &str, host: &str| {
+            let request = Request::builder().uri(uri).header(HOST, host);
+            check(&request.body(()).unwrap().into_parts().0).is_ok()
+        };
+        assert!(verdict("http://localhost:4141/v1/skills", "localhost:4141"));
+        assert!(!verdict("http://localhost:4141/v1/skills", "evil.example"));
+        assert!(!verdict("http://evil.example/v1/skills", "localhost:4141"));
     }
 }

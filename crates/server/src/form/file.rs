@@ -6,16 +6,15 @@
 use std::io::{self, SeekFrom};
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::extract::Request;
 use axum::extract::multipart::Field;
-use axum::extract::{FromRequest, Multipart};
-use axum::http::{Request, StatusCode};
+use axum::http::StatusCode;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use tokio_util::io::ReaderStream;
 
-use super::{chunk, file_name, text};
+use super::{Flow, file_name, text};
 use crate::app::App;
 use crate::error::ApiError;
 
@@ -36,18 +35,18 @@ pub(crate) struct FileForm {
 
 #[derive(Debug, Default)]
 struct Spool {
+    size: u64,
     memory: Vec<u8>,
     disk: Option<tokio::fs::File>,
 }
 
-impl FromRequest<App> for FileForm {
-    type Rejection = ApiError;
-
-    async fn from_request(request: Request<Body>, app: &App) -> Result<Self, ApiError> {
-        let mut multipart = Multipart::from_request(request, app).await?;
+impl FileForm {
+    /// Reads the form of a request.
+    pub(crate) async fn read(request: Request, app: &App) -> Result<FileForm, ApiError> {
+        let (mut multipart, mut flow) = Flow::of(request, app).await?;
         let mut form = FileForm::default();
-        while let Some(field) = multipart.next_field().await? {
-            form.take(field, app).await?;
+        while let Some(field) = flow.part(&mut multipart).await? {
+            form.take(field, &mut flow, app).await?;
         }
         if form.content.is_none() {
             let message = "no file in this request: send it as multipart/form-data in `file`";
@@ -55,30 +54,32 @@ impl FromRequest<App> for FileForm {
         }
         Ok(form)
     }
-}
 
-impl FileForm {
-    async fn take(&mut self, field: Field<'_>, app: &App) -> Result<(), ApiError> {
-        let idle = app.settings().idle;
+    /// Bytes of the file.
+    pub(crate) fn size(&self) -> u64 {
+        self.content.as_ref().map_or(0, |spool| spool.size)
+    }
+
+    async fn take(&mut self, field: Field<'_>, flow: &mut Flow, app: &App) -> Result<(), ApiError> {
         let name = field.name().unwrap_or_default().to_owned();
         match name.as_str() {
             "file" if self.content.is_some() => Err(text::invalid("file", "is there twice")),
             "file" => {
                 self.name = file_name(&field);
                 self.mime = field.content_type().map(str::to_owned);
-                self.content = Some(Spool::fill(field, app.settings().file_bytes, idle).await?);
+                self.content = Some(Spool::fill(field, app.settings().file_bytes, flow).await?);
                 Ok(())
             }
             "purpose" => {
-                self.purpose = Some(text::read(field, idle).await?);
+                self.purpose = Some(text::read(field, flow).await?);
                 Ok(())
             }
             "expires_in_seconds" | "expires_after[seconds]" => {
-                let value = text::read(field, idle).await?;
+                let value = text::read(field, flow).await?;
                 self.expires_in = Some(seconds(&name, &value)?);
                 Ok(())
             }
-            "expires_after[anchor]" => match text::read(field, idle).await?.as_str() {
+            "expires_after[anchor]" => match text::read(field, flow).await?.as_str() {
                 "created_at" => Ok(()),
                 _ => Err(text::invalid(&name, "is not created_at")),
             },
@@ -86,7 +87,7 @@ impl FileForm {
                 &name,
                 "the file is sent in `file`, not in this field",
             )),
-            _ => text::read(field, idle).await.map(drop),
+            _ => text::read(field, flow).await.map(drop),
         }
     }
 
@@ -100,12 +101,11 @@ impl FileForm {
 }
 
 impl Spool {
-    async fn fill(mut field: Field<'_>, limit: u64, idle: Duration) -> Result<Spool, ApiError> {
+    async fn fill(mut field: Field<'_>, limit: u64, flow: &mut Flow) -> Result<Spool, ApiError> {
         let mut spool = Spool::default();
-        let mut size = 0_u64;
-        while let Some(chunk) = chunk(&mut field, idle).await? {
-            size = size.saturating_add(chunk.len() as u64);
-            if size > limit {
+        while let Some(chunk) = flow.piece(&mut field).await? {
+            spool.size = spool.size.saturating_add(chunk.len() as u64);
+            if spool.size > limit {
                 let message = format!("the file is larger than the {limit} bytes allowed");
                 let status = StatusCode::PAYLOAD_TOO_LARGE;
                 return Err(ApiError::new(status, "file-too-large", message));

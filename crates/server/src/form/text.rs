@@ -1,20 +1,20 @@
 //! The short fields of a form.
 
-use std::time::Duration;
-
 use axum::extract::multipart::Field;
 
-use super::chunk;
+use prowess_wire::excerpt;
+
+use super::Flow;
 use crate::error::ApiError;
 
 /// The longest text a field may hold.
 const MAX_TEXT: usize = 64 << 10;
 
 /// All of a text field.
-pub(super) async fn read(mut field: Field<'_>, idle: Duration) -> Result<String, ApiError> {
+pub(super) async fn read(mut field: Field<'_>, flow: &mut Flow) -> Result<String, ApiError> {
     let name = field.name().unwrap_or_default().to_owned();
     let mut text = Vec::new();
-    while let Some(chunk) = chunk(&mut field, idle).await? {
+    while let Some(chunk) = flow.piece(&mut field).await? {
         text.extend_from_slice(&chunk);
         if text.len() > MAX_TEXT {
             return Err(invalid(&name, &format!("is longer than {MAX_TEXT} bytes")));
@@ -25,8 +25,8 @@ pub(super) async fn read(mut field: Field<'_>, idle: Duration) -> Result<String,
 
 /// A field that cannot be used.
 pub(super) fn invalid(name: &str, why: &str) -> ApiError {
-    let message = format!("{}: {why}", name.escape_debug());
-    ApiError::bad_request("form-field-invalid", message).with("param", name)
+    let message = format!("{}: {why}", excerpt(name));
+    ApiError::bad_request("form-field-invalid", message).with("param", excerpt(name).to_string())
 }
 
 /// `true` or `false`.

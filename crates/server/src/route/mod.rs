@@ -17,6 +17,7 @@ use axum::extract::OriginalUri;
 use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::from_fn;
 use axum::routing::get;
+use prowess_wire::excerpt;
 
 pub(crate) use files::PURPOSES;
 pub(crate) use mcp::Mcp;
@@ -70,7 +71,7 @@ async fn nothing_here(method: Method, uri: Uri) -> ApiError {
     ApiError::new(
         StatusCode::NOT_FOUND,
         "route-not-found",
-        format!("nothing here: {method} {}", uri.path().escape_debug()),
+        format!("nothing here: {method} {}", excerpt(uri.path())),
     )
 }
 
@@ -78,6 +79,6 @@ pub(crate) fn wrong_method(method: Method, uri: Uri) -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method-not-allowed",
-        format!("{method} means nothing at {}", uri.path().escape_debug()),
+        format!("{method} means nothing at {}", excerpt(uri.path())),
     )
 }

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
 use prowess_store::{TenantId, Timestamp, UsageBy, UsageQuery, UsageSum};
+use prowess_wire::excerpt;
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -53,7 +54,7 @@ fn by(query: &Query) -> Result<UsageBy, ApiError> {
     };
     UsageBy::parse(text).ok_or_else(|| {
         let words = UsageBy::ALL.map(UsageBy::as_str).join(", ");
-        let message = format!("by: `{}` is not one of {words}", text.escape_debug());
+        let message = format!("by: `{}` is not one of {words}", excerpt(text));
         ApiError::bad_request("query-invalid", message).with("param", "by")
     })
 }

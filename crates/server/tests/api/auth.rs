@@ -32,7 +32,36 @@ fn small() -> Providers {
 }
 
 /// Every route that needs a key, with what it needs.
-const ROUTES: [(&str, &str, &[Scope]); 26] = [
+const ROUTES: [(&str, &str, &[Scope]); 46] = [
+    // What became of requests to models may hold their texts.
+    ("GET", "/v1/runs", &[Scope::Use]),
+    ("GET", "/v1/runs/run_x", &[Scope::Use]),
+    ("GET", "/v1/responses/resp_x", &[Scope::Use]),
+    ("GET", "/v1/responses/resp_x/input_items", &[Scope::Use]),
+    ("DELETE", "/v1/responses/resp_x", &[Scope::Use]),
+    ("POST", "/v1/responses/input_tokens", &[Scope::Use]),
+    ("GET", "/v1/containers", &[Scope::Use]),
+    ("POST", "/v1/containers", &[Scope::Use]),
+    ("GET", "/v1/containers/cntr_x", &[Scope::Use]),
+    ("DELETE", "/v1/containers/cntr_x", &[Scope::Use]),
+    ("GET", "/v1/containers/cntr_x/files", &[Scope::Use]),
+    ("POST", "/v1/containers/cntr_x/files", &[Scope::Use]),
+    ("GET", "/v1/containers/cntr_x/files/file_x", &[Scope::Use]),
+    (
+        "DELETE",
+        "/v1/containers/cntr_x/files/file_x",
+        &[Scope::Use],
+    ),
+    (
+        "GET",
+        "/v1/containers/cntr_x/files/file_x/content",
+        &[Scope::Use],
+    ),
+    ("POST", "/mcp", &[Scope::Read, Scope::Use, Scope::Publish]),
+    ("GET", "/mcp", &[Scope::Read, Scope::Use, Scope::Publish]),
+    ("DELETE", "/mcp", &[Scope::Read, Scope::Use, Scope::Publish]),
+    ("GET", "/v1/usage", &[]),
+    ("HEAD", "/v1/runs", &[Scope::Use]),
     ("POST", "/v1/messages", &[Scope::Use]),
     ("POST", "/v1/messages/count_tokens", &[Scope::Use]),
     ("POST", "/v1/chat/completions", &[Scope::Use]),
@@ -137,6 +166,41 @@ async fn with_a_master_key_every_route_needs_a_key() {
             server.get(As::OpenAi, path).send().await.status,
             StatusCode::OK
         );
+    }
+}
+
+/// Routes that are open to everyone.
+const PUBLIC: [&str; 4] = [
+    "/healthz",
+    "/readyz",
+    "/.well-known/agent-skills/index.json",
+    "/.well-known/skills/index.json",
+];
+
+#[tokio::test]
+async fn the_table_of_scopes_has_every_route_that_is_described() {
+    let server = locked().await;
+    let document = server.get(As::OpenAi, "/openapi.json").key(MASTER);
+    let document = document.send().await.ok();
+    let pattern = |path: &str| {
+        let path = path.split('?').next().unwrap_or_default();
+        let parts = path.split('/').map(|part| match part {
+            "small" | "1" => "{}",
+            part if part.starts_with('{') || part.ends_with("_x") => "{}",
+            part => part,
+        });
+        parts.collect::<Vec<_>>().join("/")
+    };
+    for (described, methods) in document["paths"].as_object().unwrap() {
+        let path = described.replace("/anthropic/v1", "/v1");
+        let path = path.replace("/openai/v1", "/v1");
+        for method in methods.as_object().unwrap().keys() {
+            let same = |(verb, listed, _): &(&str, &str, &[Scope])| {
+                verb.eq_ignore_ascii_case(method) && pattern(listed) == pattern(&path)
+            };
+            let known = ROUTES.iter().any(same) || PUBLIC.contains(&path.as_str());
+            assert!(known, "{method} {described}: which scope does it need?");
+        }
     }
 }
 

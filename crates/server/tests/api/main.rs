@@ -11,12 +11,15 @@
 
 mod auth;
 mod client;
+mod connections;
 mod discovery;
 mod errors;
 mod files;
+mod in_flight;
 mod leaks;
 mod openapi;
 mod paging;
+mod running;
 mod shutdown;
 mod skills;
 mod uploads;

@@ -21,5 +21,6 @@ mod runs;
 mod skills;
 mod stored;
 mod talking;
+mod tenants;
 mod traces;
 mod usage;

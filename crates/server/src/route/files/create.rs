@@ -1,7 +1,7 @@
 //! `POST /v1/files`
 
 use axum::Json;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{Request, State};
 use prowess_store::NewFile;
 use serde_json::Value;
 
@@ -31,7 +31,8 @@ pub(crate) async fn create(
     request: Request,
 ) -> Result<Json<Value>, ApiError> {
     caller.may(Need::WriteFiles)?;
-    let mut form = FileForm::from_request(request, &app).await?;
+    let _turn = app.transfers().file(&caller.tenant).await?;
+    let mut form = FileForm::read(request, &app).await?;
     let purpose = purpose(dialect, form.purpose.as_deref())?.to_owned();
     let name = name(form.name.as_deref())?;
     let mime = mime(form.mime.as_deref()).to_owned();

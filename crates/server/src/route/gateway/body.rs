@@ -1,37 +1,53 @@
 //! A request's body, whole, within bounds.
 
-use std::time::Duration;
-
 use axum::http::StatusCode;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body;
+use prowess_store::TenantId;
 use tower::BoxError;
 
+use crate::app::App;
+use crate::bodies::{Pace, Reservation};
 use crate::error::ApiError;
 
-/// Reads a body of up to `limit` bytes that never stands still for longer than `idle`.
-pub(in crate::route) async fn read<B>(
+/// A body, and its part of the bytes that may be in memory at once. They are counted until
+/// this is dropped.
+pub(crate) struct Whole<'a> {
+    pub(crate) bytes: Bytes,
+    #[expect(dead_code, reason = "kept for as long as the bytes are")]
+    reservation: Reservation<'a>,
+}
+
+/// Reads a body of up to `limit` bytes at the pace that the settings ask for.
+pub(crate) async fn read<'a, B>(
+    app: &'a App,
+    tenant: &'a TenantId,
     mut body: B,
     limit: usize,
-    idle: Duration,
-) -> Result<Bytes, ApiError>
+) -> Result<Whole<'a>, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
 {
+    let mut pace = Pace::new(app.settings());
+    let mut reservation = app.bodies().reserve(tenant);
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
-    while let Some(frame) = tokio::time::timeout(idle, body.frame())
-        .await
-        .map_err(|_| stalled(idle))?
-    {
-        let Ok(data) = frame.map_err(|error| broken(&*error.into()))?.into_data() else {
+    let mut received = 0;
+    loop {
+        let next = async { body.frame().await.map(|frame| frame.map_err(broken)) };
+        let Some(frame) = pace.wait(next, || received as u64).await? else {
+            break;
+        };
+        let Ok(data) = frame?.into_data() else {
             continue;
         };
-        if first.len() + all.len() + data.len() > limit {
+        received += data.len();
+        if received > limit {
             return Err(too_large(limit));
         }
+        reservation.grow(data.len()).await?;
         // Most bodies come in one piece, which need not be copied.
         if first.is_empty() && all.is_empty() {
             first = data;
@@ -40,15 +56,12 @@ where
             all.extend_from_slice(&data);
         }
     }
-    Ok(if all.is_empty() { first } else { all.freeze() })
+    let bytes = if all.is_empty() { first } else { all.freeze() };
+    Ok(Whole { bytes, reservation })
 }
 
-fn stalled(idle: Duration) -> ApiError {
-    let message = format!("no byte of the body came for {} seconds", idle.as_secs());
-    ApiError::new(StatusCode::REQUEST_TIMEOUT, "body-stalled", message)
-}
-
-fn broken(error: &dyn std::error::Error) -> ApiError {
+fn broken(error: impl Into<BoxError>) -> ApiError {
+    let error = error.into();
     ApiError::bad_request("body-broken", format!("the body broke off: {error}"))
 }
 

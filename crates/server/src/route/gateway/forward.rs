@@ -1,5 +1,7 @@
 //! The road every request to a model takes.
 
+use std::sync::Arc;
+
 use axum::http::header::ALLOW;
 use axum::http::{HeaderMap, HeaderName, Method, Request};
 use axum::response::{IntoResponse, Response};
@@ -21,7 +23,7 @@ use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::context::RequestId;
 use crate::error::ApiError;
-use crate::limits::Refusal;
+use crate::limits::{Estimate, Refusal};
 use crate::meter::Meter;
 use crate::route::wrong_method;
 use crate::telemetry::Parent;
@@ -49,8 +51,10 @@ where
     }
     let caller = Caller::of(&parts, app).await?;
     caller.may(Need::UseModels)?;
+    let underway = caller.key().map(|_| app.requests().begin(&caller.tenant));
+    let underway = underway.transpose()?;
     let settings = app.settings();
-    let body = body::read(body, settings.request_bytes, settings.idle).await?;
+    let body = body::read(app, &caller.tenant, body, settings.request_bytes).await?;
     let asked = Asked {
         app,
         caller: &caller,
@@ -62,8 +66,14 @@ where
     };
     // All that can become of a request is a large state, which would otherwise be moved
     // along with every layer around this one.
-    match Box::pin(asked.answer(body)).await {
-        Ok(response) => Ok(response),
+    match Box::pin(asked.answer(body.bytes)).await {
+        Ok(mut response) => {
+            // Until the end of the answer.
+            if let Some(underway) = underway {
+                response.extensions_mut().insert(Arc::new(underway));
+            }
+            Ok(response)
+        }
         Err(failure) => failure.tell(wanted.client, id),
     }
 }
@@ -87,6 +97,8 @@ struct Asked<'a> {
 impl Asked<'_> {
     async fn answer(&self, body: Bytes) -> Result<Response, Failure> {
         let raw = RawObject::parse(&body)?;
+        // What is decided here by a field, the upstream decides by the same one.
+        raw.check_unique()?;
         let peek = raw.peek();
         let model = peek.model.ok_or_else(|| WireError::Missing {
             field: "model".to_owned(),
@@ -136,7 +148,7 @@ impl Asked<'_> {
         meter: &mut Meter,
     ) -> Result<(Called, Option<Kept>), Failure> {
         let Wanted { client, task } = self.wanted;
-        let route = self.admitted(model).await?;
+        let route = self.admitted(model, body, raw, meter).await?;
         let incoming = Incoming {
             client,
             task,
@@ -196,7 +208,13 @@ impl Asked<'_> {
     }
 
     /// The way to a model, if the caller's key may take it now.
-    async fn admitted(&self, model: &str) -> Result<Route, Failure> {
+    async fn admitted(
+        &self,
+        model: &str,
+        body: &Bytes,
+        raw: &RawObject<'_>,
+        meter: &mut Meter,
+    ) -> Result<Route, Failure> {
         let key = self.caller.key();
         if let Some(key) = key
             && !key.limits.allows_model(model)
@@ -205,8 +223,11 @@ impl Asked<'_> {
         }
         let route = route(self.app, model)?;
         if let Some(key) = key {
-            let limits = self.app.limits();
-            limits.admit(self.app.store(), key, &route).await?;
+            let (limits, store) = (self.app.limits(), self.app.store());
+            // Counting tokens uses none.
+            let generates = self.wanted.task == Task::Generate;
+            let estimate = generates.then(|| Estimate::of_request(body, raw));
+            meter.hold(limits.admit(store, key, &route, estimate).await?);
         }
         Ok(route)
     }

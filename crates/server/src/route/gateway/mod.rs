@@ -25,7 +25,7 @@ use axum::Router;
 use prowess_provider::Task;
 use prowess_wire::Client;
 
-pub(super) use body::read as read_body;
+pub(crate) use body::read as read_body;
 pub(super) use failure::Failure;
 pub(crate) use forward::forward;
 pub(super) use forward::on_behalf;

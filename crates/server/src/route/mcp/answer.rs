@@ -29,12 +29,13 @@ async fn let_in(app: &App, request: Request) -> Result<Response, ApiError> {
         app.limits().knock(key).map_err(|refusal| busy(&refusal))?;
     }
     let http = app.mcp().http();
-    let body = read_body(body, http.limits().message, app.settings().idle).await?;
+    let limit = http.limits().message;
+    let body = read_body(app, &caller.tenant, body, limit).await?;
     // They have done their work, and what is not there cannot be logged.
     parts.headers.remove(AUTHORIZATION);
     parts.headers.remove("x-api-key");
     let guest = app.mcp().guest(app, &caller);
-    let request = Request::from_parts(parts, body);
+    let request = Request::from_parts(parts, body.bytes);
     Ok(http.handle(guest, request).await.map(Body::new))
 }
 

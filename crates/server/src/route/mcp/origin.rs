@@ -8,13 +8,24 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, Uri};
 
+use prowess_wire::excerpt;
+
 use crate::auth::is_loopback;
 use crate::error::ApiError;
 
 pub(super) fn check(parts: &Parts) -> Result<(), ApiError> {
-    let Some(origin) = parts.headers.get(ORIGIN) else {
+    let mut origins = parts.headers.get_all(ORIGIN).iter();
+    let Some(origin) = origins.next() else {
         return Ok(());
     };
+    if origins.next().is_some() || parts.headers.get_all(HOST).iter().count() > 1 {
+        let message = "the headers Origin and Host may be there once";
+        return Err(ApiError::new(
+            StatusCode::FORBIDDEN,
+            "origin-refused",
+            message,
+        ));
+    }
     let written = origin.to_str().unwrap_or_default();
     let page = written.parse::<Uri>().ok();
     let page = page.as_ref().and_then(Uri::authority);
@@ -29,7 +40,7 @@ pub(super) fn check(parts: &Parts) -> Result<(), ApiError> {
             format!(
                 "origin `{}` may not use this server: only pages of this machine and of this \
                  server may",
-                written.chars().take(200).collect::<String>().escape_debug()
+                excerpt(written)
             ),
         )),
     }
@@ -46,6 +57,23 @@ mod tests {
             request = request.header(ORIGIN, origin);
         }
         check(&request.body(()).unwrap().into_parts().0).is_ok()
+    }
+
+    #[test]
+    fn a_second_origin_or_host_is_refused() {
+        for (name, value) in [
+            (ORIGIN, "https://evil.example"),
+            (ORIGIN, "http://localhost"),
+            (HOST, "evil.example"),
+        ] {
+            let request = Request::builder()
+                .uri("/mcp")
+                .header(HOST, "skills.example")
+                .header(ORIGIN, "http://localhost")
+                .header(&name, value);
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            assert!(check(&parts).is_err(), "{name} {value}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) async fn get(
     caller: Caller,
     Path(id): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::ReadFiles)?;
+    caller.may(Need::ReadRuns)?;
     let run = app.store().run(&caller.tenant, &id).await?;
     let mut shown = render::run(&run.run);
     if let Some(map) = shown.as_object_mut() {

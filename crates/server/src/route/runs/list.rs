@@ -16,7 +16,7 @@ pub(crate) async fn list(
     caller: Caller,
     query: Query,
 ) -> Result<Json<Value>, ApiError> {
-    caller.may(Need::ReadFiles)?;
+    caller.may(Need::ReadRuns)?;
     let request = page::anthropic(&query, Order::Descending)?;
     let page = app.store().list_runs(&caller.tenant, &request).await?;
     let next = page.next.as_ref().map(prowess_store::Cursor::encode);

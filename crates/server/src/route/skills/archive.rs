@@ -1,7 +1,12 @@
 //! A version of a skill as a zip. The same version gives the same bytes.
 
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, ETAG};
+use std::convert::Infallible;
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream;
 use prowess_skill::{Layout, Skill};
 use prowess_store::VersionSelector;
 
@@ -10,6 +15,9 @@ use crate::auth::{Caller, Need};
 use crate::error::ApiError;
 use crate::ids;
 
+/// It is sent in pieces of so many bytes, so that its turn lasts until it was read.
+const PIECE: usize = 64 << 10;
+
 pub(super) async fn archive(
     app: &App,
     caller: &Caller,
@@ -17,6 +25,7 @@ pub(super) async fn archive(
     selector: &VersionSelector,
 ) -> Result<Response, ApiError> {
     caller.may(Need::ReadSkills)?;
+    let turn = app.transfers().archive(&caller.tenant).await?;
     let store = app.store();
     let resolved = store
         .resolve(&caller.tenant, ids::skill(id), selector)
@@ -41,8 +50,13 @@ pub(super) async fn archive(
             format!("attachment; filename=\"{name}.zip\""),
         ),
         (ETAG, format!("\"{digest}\"")),
+        (CONTENT_LENGTH, zip.len().to_string()),
     ];
-    Ok((headers, zip).into_response())
+    let pieces = stream::unfold((Bytes::from(zip), turn), async |(mut zip, turn)| {
+        let piece = zip.split_to(zip.len().min(PIECE));
+        (!piece.is_empty()).then_some((Ok::<_, Infallible>(piece), (zip, turn)))
+    });
+    Ok((headers, Body::from_stream(pieces)).into_response())
 }
 
 fn pack(skill: &Skill, folder: &str) -> Result<Vec<u8>, ApiError> {

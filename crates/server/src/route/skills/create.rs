@@ -1,6 +1,6 @@
 //! `POST /v1/skills`
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use prowess_store::{NewSkill, SkillSource};
@@ -29,8 +29,9 @@ pub(crate) async fn create(
 ) -> Result<Response, ApiError> {
     caller.may(Need::PublishSkills)?;
     let wishes = Wishes::of(&headers)?;
-    let _turn = app.uploads().acquire().await;
-    let form = SkillForm::from_request(request, &app).await?;
+    let _turn = app.transfers().skill(&caller.tenant).await?;
+    let mut reservation = app.bodies().reserve(&caller.tenant);
+    let form = SkillForm::read(request, &app, &mut reservation).await?;
     if told.or_form(&form, &app)? == SkillsAt::Anthropic {
         return upstream::create(&app, &caller, &headers, "/v1/skills", form).await;
     }

@@ -32,7 +32,12 @@ pub(crate) async fn create(
             .put_stored(&id, file.ok_or_else(missing)?)
             .await?
     } else {
-        let mut form = FileForm::from_request(request, &app).await?;
+        let _turn = app.transfers().file(&caller.tenant).await?;
+        let mut form = FileForm::read(request, &app).await?;
+        // From here on it is in memory.
+        let mut reservation = app.bodies().reserve(&caller.tenant);
+        let size = usize::try_from(form.size()).unwrap_or(usize::MAX);
+        reservation.grow(size).await?;
         let name = form.name.clone().unwrap_or_default();
         let name = name
             .rsplit(['/', '\\'])

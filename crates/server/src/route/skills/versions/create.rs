@@ -1,6 +1,6 @@
 //! `POST /v1/skills/{skill}/versions`
 
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 
@@ -27,8 +27,9 @@ pub(crate) async fn create(
     caller.may(Need::PublishSkills)?;
     let wishes = Wishes::of(&headers)?;
     let path = request.uri().path().to_owned();
-    let _turn = app.uploads().acquire().await;
-    let form = SkillForm::from_request(request, &app).await?;
+    let _turn = app.transfers().skill(&caller.tenant).await?;
+    let mut reservation = app.bodies().reserve(&caller.tenant);
+    let form = SkillForm::read(request, &app, &mut reservation).await?;
     if told.or_form(&form, &app)? == SkillsAt::Anthropic {
         let path = upstream::path(&path)?;
         return upstream::create(&app, &caller, &headers, &path, form).await;

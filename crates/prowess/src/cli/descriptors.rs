@@ -1,0 +1,99 @@
+//! File descriptors of a server: as many as the system allows it, and how many connections
+//! that is enough for.
+
+use crate::config::Server;
+
+/// More are of no use; where there is no bound, programs that look at each of them would
+/// never end.
+const MAX_DESCRIPTORS: u64 = 1 << 20;
+/// What a server needs besides connections: its store, files, sandboxes.
+const OWN_DESCRIPTORS: u64 = 256;
+/// A connection whose request goes on to a model needs two.
+const PER_CONNECTION: u64 = 2;
+/// However few descriptors there are.
+const MIN_CONNECTIONS: usize = 16;
+
+/// Raises the number of descriptors that this process may have as far as it can without
+/// privileges; says how many those are.
+#[cfg(target_os = "linux")]
+pub(super) fn raise() -> Option<u64> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX).min(MAX_DESCRIPTORS);
+    let now = limit.current?;
+    if now >= most {
+        return Some(now);
+    }
+    let raised = Rlimit {
+        current: Some(most),
+        maximum: limit.maximum,
+    };
+    match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => Some(most),
+        Err(_) => Some(now),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn raise() -> Option<u64> {
+    None
+}
+
+/// Lowers the number of connections to what there are descriptors for, so that these never
+/// run out where a request needs one.
+pub(super) fn fit(descriptors: Option<u64>, server: &mut Server) {
+    let Server {
+        settings, options, ..
+    } = server;
+    let Some(connections) = descriptors.map(connections) else {
+        return;
+    };
+    if connections < options.connections {
+        tracing::warn!(
+            descriptors,
+            configured = options.connections,
+            connections,
+            "the limit on open files is too low for so many connections; fewer are taken: raise \
+             it (ulimit -n, LimitNOFILE=) to twice `connections` and some"
+        );
+        options.connections = connections;
+        // So that one tenant still does not have them all.
+        settings.requests_per_tenant = settings.requests_per_tenant.min(connections / 2);
+    }
+}
+
+fn connections(descriptors: u64) -> usize {
+    let own = OWN_DESCRIPTORS.min(descriptors / 4);
+    let connections = (descriptors - own) / PER_CONNECTION;
+    usize::try_from(connections)
+        .unwrap_or(usize::MAX)
+        .max(MIN_CONNECTIONS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prowess_server::{ServeOptions, Settings};
+
+    fn fitted(descriptors: Option<u64>, connections: usize) -> usize {
+        let mut server = Server {
+            listen: ([127, 0, 0, 1], 0).into(),
+            settings: Settings::default(),
+            options: ServeOptions {
+                connections,
+                ..ServeOptions::default()
+            },
+        };
+        fit(descriptors, &mut server);
+        server.options.connections
+    }
+
+    #[test]
+    fn connections_never_need_more_descriptors_than_there_are() {
+        assert_eq!(fitted(Some(1_024), 4_096), 384);
+        assert_eq!(fitted(Some(1_024), 64), 64);
+        assert_eq!(fitted(Some(1 << 20), 4_096), 4_096);
+        assert_eq!(fitted(Some(10), 4_096), MIN_CONNECTIONS);
+        assert_eq!(fitted(None, 4_096), 4_096);
+    }
+}

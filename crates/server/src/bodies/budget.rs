@@ -1,0 +1,270 @@
+//! The bytes of request bodies in memory at once, of all tenants and of each.
+//!
+//! A body reserves its bytes as they come, not as its head promises, and keeps them until
+//! its request needs it no longer. A tenant's large bodies have half of all at most. The
+//! beginning of every body, which is all of most, is counted without a lock: by a hash of
+//! the tenant's name, so that two of many tenants may share one of those counters.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use prowess_store::TenantId;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::error::ApiError;
+use crate::settings::Settings;
+
+/// Counters of the beginnings of bodies.
+const COUNTERS: usize = 1_024;
+/// Bytes of a beginning.
+const MAX_SMALL: usize = 64 << 10;
+/// How often a body that waits looks again though it heard of nothing: what another counts
+/// for a moment, before it finds that it does not fit, may have been in its way.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// When it is worth sending a body again.
+const RETRY_SECONDS: u64 = 5;
+
+/// The bytes in memory.
+pub(crate) struct BodyBudget {
+    limit: usize,
+    /// Of a tenant's large bodies.
+    share: usize,
+    /// Of the beginnings that one counter counts.
+    small_share: usize,
+    small: usize,
+    /// How long a body waits for others to go.
+    wait: Duration,
+    used: AtomicUsize,
+    beginnings: Box<[AtomicUsize]>,
+    hasher: RandomState,
+    large: Mutex<HashMap<TenantId, Arc<AtomicUsize>>>,
+    waiting: AtomicUsize,
+    freed: Notify,
+}
+
+impl BodyBudget {
+    pub(crate) fn new(settings: &Settings) -> BodyBudget {
+        let skill = &settings.skill_limits;
+        let skill = skill.total_bytes.max(skill.archive_bytes);
+        let largest = usize::try_from(skill).unwrap_or(usize::MAX);
+        let largest = largest.max(settings.request_bytes);
+        // One body of any size that is allowed must fit.
+        let limit = settings.body_bytes_in_flight.max(largest);
+        BodyBudget {
+            limit,
+            share: (limit / 2).max(largest),
+            small_share: limit / 4,
+            small: MAX_SMALL.min(limit / 64),
+            wait: settings.body_wait,
+            used: AtomicUsize::new(0),
+            beginnings: (0..COUNTERS).map(|_| AtomicUsize::new(0)).collect(),
+            hasher: RandomState::new(),
+            large: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+            freed: Notify::new(),
+        }
+    }
+
+    /// Nothing yet, for a body of a tenant.
+    pub(crate) fn reserve<'a>(&'a self, tenant: &'a TenantId) -> Reservation<'a> {
+        let hash = self.hasher.hash_one(tenant.as_str());
+        // A remainder below the number of counters.
+        let beginning = usize::try_from(hash % COUNTERS as u64).unwrap_or_default();
+        Reservation {
+            budget: self,
+            tenant,
+            beginning,
+            small: 0,
+            large: None,
+        }
+    }
+
+    /// Counts bytes if they fit, in all and by a counter that has a bound.
+    fn try_take(&self, own: &AtomicUsize, bound: usize, bytes: usize) -> Result<(), Short> {
+        if !add_within(own, bytes, bound) {
+            return Err(Short::Tenant);
+        }
+        if !add_within(&self.used, bytes, self.limit) {
+            sub(own, bytes);
+            return Err(Short::All);
+        }
+        Ok(())
+    }
+
+    fn give_back(&self, own: &AtomicUsize, bytes: usize) {
+        sub(own, bytes);
+        sub(&self.used, bytes);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.freed.notify_waiters();
+        }
+    }
+
+    /// Counts bytes, waiting a while for it if need be.
+    async fn take(&self, own: &AtomicUsize, bound: usize, bytes: usize) -> Result<(), ApiError> {
+        match self.try_take(own, bound, bytes) {
+            Ok(()) => Ok(()),
+            Err(_) => Box::pin(self.take_later(own, bound, bytes)).await,
+        }
+    }
+
+    async fn take_later(
+        &self,
+        own: &AtomicUsize,
+        bound: usize,
+        bytes: usize,
+    ) -> Result<(), ApiError> {
+        let _waiting = WaitingBody::new(&self.waiting);
+        let deadline = Instant::now() + self.wait;
+        loop {
+            let freed = self.freed.notified();
+            let Err(short) = self.try_take(own, bound, bytes) else {
+                return Ok(());
+            };
+            if Instant::now() >= deadline {
+                return Err(short.refusal());
+            }
+            let look_again = deadline.min(Instant::now() + LOOK_AGAIN);
+            let _ = tokio::time::timeout_at(look_again, freed).await;
+        }
+    }
+
+    fn large(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<AtomicUsize>>> {
+        self.large.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds to a counter, unless that would exceed its bound.
+fn add_within(counter: &AtomicUsize, bytes: usize, bound: usize) -> bool {
+    let add = |used: usize| used.checked_add(bytes).filter(|sum| *sum <= bound);
+    counter
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, add)
+        .is_ok()
+}
+
+fn sub(counter: &AtomicUsize, bytes: usize) {
+    counter.fetch_sub(bytes, Ordering::SeqCst);
+}
+
+/// What there is too little of.
+#[derive(Debug, Clone, Copy)]
+enum Short {
+    All,
+    Tenant,
+}
+
+impl Short {
+    fn refusal(self) -> ApiError {
+        let (status, code, whose) = match self {
+            Short::All => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "bodies-busy",
+                "this server has",
+            ),
+            Short::Tenant => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "tenant-bodies-busy",
+                "your other requests have",
+            ),
+        };
+        let message = format!(
+            "{whose} as many bytes of request bodies in memory as allowed; send fewer large \
+             requests at once, and try again shortly"
+        );
+        ApiError::new(status, code, message).retry_after(RETRY_SECONDS)
+    }
+}
+
+/// Counts a body that waits, while it does.
+struct WaitingBody<'a>(&'a AtomicUsize);
+
+impl WaitingBody<'_> {
+    fn new(waiting: &AtomicUsize) -> WaitingBody<'_> {
+        waiting.fetch_add(1, Ordering::SeqCst);
+        WaitingBody(waiting)
+    }
+}
+
+impl Drop for WaitingBody<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What one body has reserved, until it is dropped.
+pub(crate) struct Reservation<'a> {
+    budget: &'a BodyBudget,
+    tenant: &'a TenantId,
+    /// Which counter counts its beginning, and how much of it.
+    beginning: usize,
+    small: usize,
+    /// What counts its tenant's large bodies, and how much of this one.
+    large: Option<(Arc<AtomicUsize>, usize)>,
+}
+
+impl Reservation<'_> {
+    /// Reserves more, waiting a while for it if need be.
+    pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), ApiError> {
+        let small = bytes.min(self.budget.small - self.small);
+        if small > 0
+            && let Some(own) = self.budget.beginnings.get(self.beginning)
+        {
+            self.budget
+                .take(own, self.budget.small_share, small)
+                .await?;
+            self.small += small;
+        }
+        match bytes - small {
+            0 => Ok(()),
+            large => self.grow_large(large).await,
+        }
+    }
+
+    async fn grow_large(&mut self, bytes: usize) -> Result<(), ApiError> {
+        let budget = self.budget;
+        let (own, taken) = self.large.get_or_insert_with(|| {
+            let mut large = budget.large();
+            (Arc::clone(large.entry(self.tenant.clone()).or_default()), 0)
+        });
+        // No body waits for what there will never be.
+        let bytes = bytes.min(budget.share - *taken);
+        budget.take(own, budget.share, bytes).await?;
+        *taken += bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Reservation<'_> {
+    fn drop(&mut self) {
+        if let Some((own, taken)) = self.large.take() {
+            let mut large = self.budget.large();
+            // Its tenant's last one: this and the table have it.
+            if Arc::strong_count(&own) == 2 {
+                large.remove(self.tenant);
+            }
+            drop(large);
+            self.budget.give_back(&own, taken);
+        }
+        if let Some(own) = self.budget.beginnings.get(self.beginning)
+            && self.small > 0
+        {
+            self.budget.give_back(own, self.small);
+        }
+    }
+}
+
+impl std::fmt::Debug for Reservation<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let large = self.large.as_ref().map_or(0, |(_, taken)| *taken);
+        f.debug_struct("Reservation")
+            .field("bytes", &(self.small + large))
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! What tenants may have in memory, and that all of it is given back.
+
+use super::*;
+
+fn budget(wait: Duration) -> BodyBudget {
+    let mut settings = Settings {
+        body_bytes_in_flight: 6_400,
+        request_bytes: 640,
+        body_wait: wait,
+        ..Settings::default()
+    };
+    settings.skill_limits.total_bytes = 640;
+    settings.skill_limits.archive_bytes = 640;
+    BodyBudget::new(&settings)
+}
+
+fn tenant(name: &str) -> TenantId {
+    TenantId::new(name).unwrap()
+}
+
+fn is_pending(future: std::pin::Pin<&mut impl Future>) -> bool {
+    let waker = std::task::Waker::noop();
+    future
+        .poll(&mut std::task::Context::from_waker(waker))
+        .is_pending()
+}
+
+/// Everything was given back.
+fn assert_empty(budget: &BodyBudget) {
+    assert_eq!(budget.used.load(Ordering::SeqCst), 0);
+    let mut counters = budget.beginnings.iter();
+    assert!(counters.all(|own| own.load(Ordering::SeqCst) == 0));
+    assert!(budget.large().is_empty());
+}
+
+#[tokio::test]
+async fn a_tenant_has_half_and_all_together_have_all() {
+    let budget = budget(Duration::ZERO);
+    let [one, two, three] = ["first", "second", "third"].map(tenant);
+    let mut first = budget.reserve(&one);
+    first.grow(100 + 3_000).await.unwrap();
+    let mut again = budget.reserve(&one);
+    let refused = again.grow(100 + 201).await.unwrap_err();
+    assert_eq!(refused.code, "tenant-bodies-busy");
+    assert_eq!(refused.status, 429);
+    let mut second = budget.reserve(&two);
+    second.grow(100 + 2_900).await.unwrap();
+    let mut third = budget.reserve(&three);
+    let refused = third.grow(100 + 101).await.unwrap_err();
+    assert_eq!(refused.code, "bodies-busy");
+    assert_eq!(refused.status, 503);
+    drop((first, again, second, third));
+    assert_empty(&budget);
+}
+
+#[tokio::test]
+async fn many_small_bodies_of_one_tenant_leave_room_too() {
+    let budget = budget(Duration::ZERO);
+    let (tenant, mut all) = (tenant("many"), Vec::new());
+    let refused = loop {
+        let mut body = budget.reserve(&tenant);
+        match body.grow(50).await {
+            Ok(()) => all.push(body),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused.code, "tenant-bodies-busy");
+    assert_eq!(all.len(), 1_600 / 50);
+    drop(all);
+    assert_empty(&budget);
+}
+
+#[tokio::test]
+async fn who_waits_gets_what_another_gives_back() {
+    let budget = budget(Duration::from_secs(3_600));
+    let tenant = tenant("waiting");
+    let mut first = budget.reserve(&tenant);
+    first.grow(3_200).await.unwrap();
+    let mut second = budget.reserve(&tenant);
+    let mut growing = Box::pin(second.grow(500));
+    assert!(is_pending(growing.as_mut()));
+    drop(first);
+    growing.await.unwrap();
+    assert_eq!(budget.used.load(Ordering::SeqCst), 500);
+    drop(second);
+    assert_empty(&budget);
+}
+
+#[tokio::test]
+async fn a_body_that_gives_up_waiting_takes_nothing() {
+    let budget = budget(Duration::from_secs(3_600));
+    let tenant = tenant("waiting");
+    let mut first = budget.reserve(&tenant);
+    first.grow(3_200).await.unwrap();
+    let mut second = budget.reserve(&tenant);
+    {
+        let mut growing = Box::pin(second.grow(500));
+        assert!(is_pending(growing.as_mut()));
+    }
+    drop(second);
+    assert_eq!(budget.used.load(Ordering::SeqCst), 3_200);
+    drop(first);
+    assert_empty(&budget);
+    assert_eq!(budget.waiting.load(Ordering::SeqCst), 0);
+}

@@ -1,0 +1,233 @@
+//! The list of all connections, by address and age.
+//!
+//! It is touched when a connection begins or ends, and a few times a second by the sweep;
+//! never by a request.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::link::{Activity, Close, Link};
+use super::{Bounds, Peer, Place};
+
+/// How long a connection that was asked to close may take before it is cut.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long answers may go unread when there is no place for others.
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+pub(super) struct Table {
+    usual: List,
+    spare: List,
+    next: u64,
+    /// Told to close at once, and not yet gone.
+    closing: usize,
+    /// All are to close, and those that come later too.
+    ending: bool,
+}
+
+/// Connections in places of one kind.
+#[derive(Default)]
+struct List {
+    /// By their numbers, which grow: the first is the oldest.
+    peers: HashMap<Peer, BTreeMap<u64, Entry>>,
+    count: usize,
+}
+
+struct Entry {
+    link: Arc<Link>,
+    place: Place,
+    /// What it did when it was last looked at, and when it was last seen to get on.
+    seen: Activity,
+    since: Instant,
+    /// Since when none of its answers is read.
+    unread_since: Option<Instant>,
+    /// When it was asked to close.
+    asked_to_close: Option<Instant>,
+}
+
+impl Table {
+    pub(super) fn insert(&mut self, peer: Peer, place: Place, link: Arc<Link>) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        if self.ending {
+            link.close(Close::Gracefully);
+        }
+        let entry = Entry {
+            link,
+            place,
+            seen: Activity::default(),
+            since: Instant::now(),
+            unread_since: None,
+            asked_to_close: None,
+        };
+        let list = self.list(place);
+        list.peers.entry(peer).or_default().insert(number, entry);
+        list.count += 1;
+        number
+    }
+
+    /// A connection has ended.
+    pub(super) fn remove(&mut self, peer: Peer, place: Place, number: u64) {
+        if self.list(place).take(peer, number).is_none() {
+            // It was taken out of the list when it was told to close.
+            self.closing -= 1;
+        }
+    }
+
+    pub(super) fn count(&mut self, place: Place) -> usize {
+        self.list(place).count
+    }
+
+    pub(super) fn count_of(&mut self, peer: Peer, place: Place) -> usize {
+        self.list(place).peers.get(&peer).map_or(0, BTreeMap::len)
+    }
+
+    pub(super) fn closing(&self) -> usize {
+        self.closing
+    }
+
+    /// Closes the oldest connection without a request, of the address that has most
+    /// connections; if all of its have requests, of the next address. Without any such, one
+    /// whose client reads none of its answers.
+    pub(super) fn close_oldest_idle(&mut self, place: Place, now: Instant) -> bool {
+        let peers = self.list(place).peers.iter();
+        let mut peers: Vec<_> = peers.map(|(peer, own)| (own.len(), *peer)).collect();
+        peers.sort_unstable_by_key(|(count, _)| Reverse(*count));
+        let mut idle = peers.iter();
+        if idle.any(|(_, peer)| self.close_first(*peer, place, |entry| entry.link.close_if_idle()))
+        {
+            return true;
+        }
+        let unread = |entry: &Entry| entry.close_if_unread(UNREAD_TIMEOUT, now);
+        let mut peers = peers.iter();
+        peers.any(|(_, peer)| self.close_first(*peer, place, unread))
+    }
+
+    /// The same among the connections of one address.
+    pub(super) fn close_oldest_idle_of(&mut self, peer: Peer, place: Place, now: Instant) -> bool {
+        self.close_first(peer, place, |entry| entry.link.close_if_idle())
+            || self.close_first(peer, place, |entry| {
+                entry.close_if_unread(UNREAD_TIMEOUT, now)
+            })
+    }
+
+    /// Closes the oldest connection of an address that can be closed.
+    fn close_first(&mut self, peer: Peer, place: Place, close: impl Fn(&Entry) -> bool) -> bool {
+        let closed = self.list(place).peers.get(&peer).and_then(|own| {
+            let closed = own.iter().find(|(_, entry)| close(entry));
+            closed.map(|(number, _)| *number)
+        });
+        let Some(number) = closed else {
+            return false;
+        };
+        self.forget(peer, place, number);
+        true
+    }
+
+    pub(super) fn close_all(&mut self) {
+        self.ending = true;
+        let now = Instant::now();
+        for list in [&mut self.usual, &mut self.spare] {
+            for entry in list.peers.values_mut().flat_map(BTreeMap::values_mut) {
+                entry.link.close(Close::Gracefully);
+                entry.asked_to_close.get_or_insert(now);
+            }
+        }
+    }
+
+    /// Closes what was without a request for too long.
+    pub(super) fn close_overdue(&mut self, bounds: &Bounds, now: Instant) {
+        let mut closed = Vec::new();
+        for list in [&mut self.usual, &mut self.spare] {
+            for (peer, own) in &mut list.peers {
+                for (number, entry) in own.iter_mut() {
+                    if entry.look(bounds, now) {
+                        closed.push((*peer, entry.place, *number));
+                    }
+                }
+            }
+        }
+        for (peer, place, number) in closed {
+            self.forget(peer, place, number);
+        }
+    }
+
+    /// Takes a connection that was told to close at once out of its list.
+    fn forget(&mut self, peer: Peer, place: Place, number: u64) {
+        if self.list(place).take(peer, number).is_some() {
+            self.closing += 1;
+        }
+    }
+
+    fn list(&mut self, place: Place) -> &mut List {
+        match place {
+            Place::Usual => &mut self.usual,
+            Place::Spare => &mut self.spare,
+        }
+    }
+}
+
+impl List {
+    fn take(&mut self, peer: Peer, number: u64) -> Option<Entry> {
+        let own = self.peers.get_mut(&peer)?;
+        let entry = own.remove(&number)?;
+        if own.is_empty() {
+            self.peers.remove(&peer);
+        }
+        self.count -= 1;
+        Some(entry)
+    }
+}
+
+impl Entry {
+    /// Closes the connection if it is due; says whether it was told to close at once.
+    fn look(&mut self, bounds: &Bounds, now: Instant) -> bool {
+        let activity = self.link.activity();
+        let stands_still = activity.made_no_progress_since(self.seen);
+        self.seen = activity;
+        if !stands_still {
+            self.since = now;
+        }
+        let unread_since = self.unread_since.filter(|_| stands_still).unwrap_or(now);
+        self.unread_since = activity.is_unread().then_some(unread_since);
+        if activity.is_unread() {
+            return self.close_if_unread(bounds.idle, now);
+        }
+        activity.is_idle() && self.close_if_overdue(activity, bounds, now)
+    }
+
+    /// Closes a connection at once whose client has read nothing of its answers for a time.
+    fn close_if_unread(&self, time: Duration, now: Instant) -> bool {
+        let since = self.unread_since;
+        let long = since.is_some_and(|since| now.saturating_duration_since(since) >= time);
+        let activity = self.link.activity();
+        let unread = activity.is_unread() && activity.made_no_progress_since(self.seen);
+        if long && unread {
+            self.link.close(Close::Now);
+        }
+        long && unread
+    }
+
+    /// Closes a connection without a request that had its time; says whether at once.
+    fn close_if_overdue(&mut self, activity: Activity, bounds: &Bounds, now: Instant) -> bool {
+        let quiet = now.saturating_duration_since(self.since);
+        let overdue = match self.asked_to_close {
+            Some(asked) => now.saturating_duration_since(asked) >= CLOSE_TIMEOUT,
+            None => activity.is_unused() && quiet >= bounds.first_request,
+        };
+        if overdue {
+            return self.link.close_if_idle();
+        }
+        // A spare place is for one question.
+        let over = self.place == Place::Spare || quiet >= bounds.idle;
+        if over && !activity.is_unused() && self.asked_to_close.is_none() {
+            self.link.close(Close::Gracefully);
+            self.asked_to_close = Some(now);
+        }
+        false
+    }
+}

@@ -1,0 +1,163 @@
+//! Bodies under way: no tenant's keep another's out, and none is there for ever.
+
+use std::time::Duration;
+
+use prowess_server::{Secret, Settings};
+use prowess_store::Scope;
+use prowess_testkit::SkillFixture;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::client::{As, Form};
+use crate::running::{NEVER, Running, go_on, patient, rest};
+
+const MASTER: &str = "the-master-key-of-these-tests";
+
+async fn start(settings: Settings) -> (Running, String, String) {
+    let settings = Settings {
+        master_key: Some(Secret::new(MASTER)),
+        ..settings
+    };
+    let running = Running::start(settings, patient()).await;
+    let scopes = [Scope::Publish, Scope::Use];
+    let slow = running.server.key("slow", &scopes).await;
+    let other = running.server.key("other", &scopes).await;
+    (running, format!("x-api-key: {slow}\r\n"), other)
+}
+
+/// Settings under which nothing ends by itself.
+fn settings() -> Settings {
+    Settings {
+        idle: NEVER,
+        body_grace: NEVER,
+        upload_wait: NEVER,
+        body_wait: NEVER,
+        ..Settings::default()
+    }
+}
+
+/// The status and body of an answer to a request that was not wanted.
+async fn refusal(stream: TcpStream) -> String {
+    String::from_utf8(rest(stream).await).unwrap()
+}
+
+#[tokio::test]
+async fn slow_uploads_of_one_tenant_do_not_keep_anothers_waiting() {
+    let (running, slow, other) = start(Settings {
+        uploads: 4,
+        ..settings()
+    })
+    .await;
+    for (path, turns) in [("/v1/skills", 2), ("/v1/files", 8)] {
+        let mut under_way = Vec::new();
+        for _ in 0..turns {
+            under_way.push(running.begin(path, &slow, b"--").await);
+        }
+        // These wait for a turn of their tenant's.
+        let mut waiting = JoinSet::new();
+        for _ in 0..20 {
+            let mut stream = running.request(path, &slow).await;
+            waiting.spawn(async move {
+                go_on(&mut stream).await;
+                stream
+            });
+        }
+        let form = Form::skill(&SkillFixture::new("others"));
+        let server = &running.server;
+        let made = server.post(As::OpenAi, "/v1/skills").key(&other);
+        made.form(&form).await.ok();
+        let form = Form::default()
+            .text("purpose", "user_data")
+            .file("file", "a.txt", b"a");
+        let made = server.post(As::OpenAi, "/v1/files").key(&other);
+        made.form(&form).await.ok();
+        assert!(waiting.try_join_next().is_none(), "no turn was free");
+        // A turn that is free again is used.
+        drop(under_way.remove(0));
+        waiting.join_next().await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_upload_whose_turn_does_not_come_is_told_when_to_try_again() {
+    let (running, slow, _) = start(Settings {
+        uploads: 2,
+        upload_wait: Duration::ZERO,
+        ..settings()
+    })
+    .await;
+    let _under_way = running.begin("/v1/skills", &slow, b"--").await;
+    let mut refused = running.request("/v1/skills", &slow).await;
+    refused.shutdown().await.unwrap();
+    let refused = refusal(refused).await;
+    assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
+    assert!(refused.contains("retry-after: 10\r\n"), "{refused}");
+    assert!(refused.contains("transfers-busy"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_body_that_trickles_is_refused_wherever_it_is_sent() {
+    let (running, slow, _) = start(Settings {
+        body_grace: Duration::from_millis(50),
+        ..settings()
+    })
+    .await;
+    for path in ["/v1/skills", "/v1/files", "/v1/messages", "/mcp"] {
+        // One part of the form has not even a whole head.
+        for sent in [&b"--"[..], b"--a-boundary-of-the-tests\r\nContent-Disp"] {
+            let mut stream = running.begin(path, &slow, sent).await;
+            let mut answer = [0; 12];
+            stream.read_exact(&mut answer).await.unwrap();
+            assert_eq!(&answer, b"HTTP/1.1 408", "{path}");
+        }
+    }
+}
+
+/// Bounds that a few bodies reach.
+fn tight() -> Settings {
+    let mut settings = Settings {
+        body_bytes_in_flight: 4 << 20,
+        request_bytes: 1 << 20,
+        body_wait: Duration::ZERO,
+        ..settings()
+    };
+    settings.skill_limits.total_bytes = 1 << 20;
+    settings.skill_limits.archive_bytes = 1 << 20;
+    settings
+}
+
+#[tokio::test]
+async fn unfinished_bodies_of_one_tenant_are_bounded_and_leave_room_for_others() {
+    let (running, slow, other) = start(tight()).await;
+    let piece = vec![b' '; 900 << 10];
+    let mut answers = JoinSet::new();
+    for _ in 0..12 {
+        let mut stream = running.begin("/v1/messages", &slow, &piece).await;
+        answers.spawn(async move {
+            let mut answer = [0; 12];
+            stream.read_exact(&mut answer).await.unwrap();
+            (answer, stream)
+        });
+    }
+    // Half of the budget has room for two of them; what the others sent is given back.
+    for _ in 0..10 {
+        let (answer, _) = answers.join_next().await.unwrap().unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 429");
+    }
+    // Those that are under way keep no request of another tenant out.
+    for _ in 0..3 {
+        whole(&running, &other).await;
+    }
+}
+
+/// A large request of another tenant, which is read whole before its model is looked for.
+async fn whole(running: &Running, key: &str) {
+    let words = "word ".repeat(100 << 10);
+    let body = serde_json::json!({ "model": "none", "max_tokens": 1, "messages": [
+        { "role": "user", "content": words },
+    ]});
+    let call = running.server.post(As::Ga, "/v1/messages").key(key);
+    let answer = call.json(&body).await;
+    assert_eq!(answer.status, 404, "{:?}", answer.body);
+}

@@ -1,0 +1,66 @@
+//! One tenant's requests under way leave room for others'.
+
+use std::net::SocketAddr;
+
+use prowess_server::{ServeOptions, Settings, serve};
+use prowess_store::{KeyLimits, Scope};
+use prowess_testkit::upstream::Answer as Told;
+use prowess_wire::Client;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+use crate::bodies::{MESSAGES_STREAM, question};
+use crate::gateway::Gateway;
+
+/// Asks for a stream; gives the status of the answer, and the rest of it to be read.
+async fn ask(address: SocketAddr, key: &str) -> (String, TcpStream) {
+    let body = question(Client::Messages, "ant/m1", true).to_string();
+    let request = format!(
+        "POST /v1/messages HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await.unwrap();
+    (String::from_utf8_lossy(&status[9..]).into_owned(), stream)
+}
+
+#[tokio::test]
+async fn a_tenant_cannot_have_every_request_under_way() {
+    let gateway = Gateway::with(Settings {
+        requests_per_tenant: 2,
+        ..Settings::default()
+    })
+    .await;
+    let none = KeyLimits::default();
+    let slow = gateway.key("slow", Scope::Use, &none).await;
+    let same = gateway.key("slow", Scope::Use, &none).await;
+    let other = gateway.key("other", Scope::Use, &none).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (stop, options) = (CancellationToken::new(), ServeOptions::default());
+    tokio::spawn(serve(listener, gateway.app.clone(), stop, options));
+    gateway
+        .upstream
+        .answer_always(Told::sse(MESSAGES_STREAM).hang());
+    let (first, connection) = ask(address, &slow).await;
+    let (second, _connection) = ask(address, &slow).await;
+    assert_eq!((first.as_str(), second.as_str()), ("200", "200"));
+    // Another key of the same tenant does not help; another tenant is not concerned.
+    let (third, mut refused) = ask(address, &same).await;
+    assert_eq!(third, "429");
+    let mut told = Vec::new();
+    while !String::from_utf8_lossy(&told).contains("tenant-requests-busy") {
+        assert_ne!(refused.read_buf(&mut told).await.unwrap(), 0);
+    }
+    assert!(String::from_utf8_lossy(&told).contains("retry-after: 1\r\n"));
+    assert_eq!(ask(address, &other).await.0, "200");
+    // The end of an answer makes room.
+    drop(connection);
+    while ask(address, &slow).await.0 == "429" {
+        tokio::task::yield_now().await;
+    }
+}
