@@ -11,6 +11,9 @@ use crate::time::Timestamp;
 
 /// Bytes of turns kept for one answer.
 const MOST: usize = 8 << 20;
+/// Characters of turns a tenant may have kept; beyond that those go that are to be
+/// forgotten first.
+const TENANT_BYTES: i64 = 256 << 20;
 /// Calls in one statement.
 const AT_ONCE: usize = 200;
 
@@ -32,6 +35,7 @@ impl Store {
                 reason: format!("they have {bytes} bytes, and {MOST} is the most"),
             });
         }
+        let size: usize = kept.iter().map(|(_, turns)| turns.len()).sum();
         let until = Timestamp::now().after(time);
         for some in kept.chunks(AT_ONCE) {
             let row = |(call, turns): &(&str, &str)| {
@@ -51,7 +55,25 @@ impl Store {
                     );
             self.db().run(sql).await?;
         }
+        if self.turn_growth().note(tenant, size) {
+            self.drop_turns_beyond(TENANT_BYTES, tenant).await?;
+        }
         Ok(())
+    }
+
+    /// Drops those of a tenant that are to be forgotten first, if all are more than so
+    /// many characters.
+    async fn drop_turns_beyond(&self, most: i64, tenant: &TenantId) -> Result<()> {
+        let sql = Sql::new(
+            "DELETE FROM hidden_turns WHERE (tenant, call) IN (
+                 SELECT tenant, call FROM (
+                     SELECT tenant, call, SUM(LENGTH(turns)) OVER (
+                         ORDER BY expires_at DESC, call DESC
+                     ) AS so_far FROM hidden_turns WHERE tenant = $1
+                 ) AS sums WHERE so_far > $2)",
+        );
+        let sql = sql.bind(tenant.as_str()).bind(most);
+        self.db().run(sql).await.map(drop)
     }
 
     /// The turns kept under a call, if their time is not over.
@@ -85,5 +107,29 @@ impl Store {
             }
         }
         Ok(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreConfig;
+
+    #[tokio::test]
+    async fn of_a_tenant_that_keeps_too_much_those_go_that_would_be_forgotten_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = StoreConfig::local(folder.path());
+        let store = Store::open(&config).await.unwrap();
+        let tenant = TenantId::default_tenant();
+        for (call, seconds) in [("a", 10), ("b", 20), ("c", 30)] {
+            let (turns, time) = ([(call, "1234567890")], Duration::from_secs(seconds));
+            store.keep_turns(&tenant, &turns, time).await.unwrap();
+        }
+        store.drop_turns_beyond(25, &tenant).await.unwrap();
+        let calls = ["a", "b", "c"];
+        let mut kept = store.kept_turns_of(&tenant, &calls).await.unwrap();
+        kept.sort();
+        let left: Vec<_> = kept.iter().map(|(call, _)| call.as_str()).collect();
+        assert_eq!(left, ["b", "c"]);
     }
 }

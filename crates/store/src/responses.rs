@@ -47,6 +47,7 @@ impl Store {
     pub async fn save_response(&self, tenant: &TenantId, new: &NewResponse<'_>) -> Result<()> {
         let now = Timestamp::now();
         let size = new.conversation.len().saturating_add(new.response.len());
+        self.space().check(size as u64)?;
         let sql = Sql::new(
             "INSERT INTO responses (tenant, id, size, created_at, expires_at, conversation, response)
              VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -58,7 +59,12 @@ impl Store {
         let sql = sql.bind(i64::try_from(size).unwrap_or(i64::MAX));
         let sql = sql.bind(now).bind(now.after(new.expires_in));
         let sql = sql.bind(new.conversation).bind(new.response);
-        tenant.known(self.db().run(sql).await).map(drop)
+        tenant.known(self.db().run(sql).await)?;
+        if self.response_growth().note(tenant, size) {
+            self.drop_responses_beyond(TENANT_BYTES, Some(tenant))
+                .await?;
+        }
+        Ok(())
     }
 
     /// An answer that was kept and is not past its time.
@@ -92,19 +98,23 @@ impl Store {
     pub(crate) async fn drop_old_responses(&self, now: Timestamp) -> Result<()> {
         let sql = Sql::new("DELETE FROM responses WHERE expires_at <= $1");
         self.db().run(sql.bind(now)).await?;
-        self.drop_responses_beyond(TENANT_BYTES).await
+        self.drop_responses_beyond(TENANT_BYTES, None).await
     }
 
-    async fn drop_responses_beyond(&self, bytes: i64) -> Result<()> {
-        let sql = Sql::new(
+    /// Drops the oldest of one tenant, or of each, that are more than so many bytes.
+    async fn drop_responses_beyond(&self, bytes: i64, tenant: Option<&TenantId>) -> Result<()> {
+        let mut sql = Sql::new(
             "DELETE FROM responses WHERE (tenant, id) IN (
                  SELECT tenant, id FROM (
                      SELECT tenant, id, SUM(size) OVER (
                          PARTITION BY tenant ORDER BY created_at DESC, id DESC
-                     ) AS so_far FROM responses
-                 ) AS sums WHERE so_far > $1)",
+                     ) AS so_far FROM responses",
         );
-        self.db().run(sql.bind(bytes)).await.map(drop)
+        if let Some(tenant) = tenant {
+            sql = sql.with(" WHERE tenant = ", tenant.as_str());
+        }
+        let sql = sql.with(") AS sums WHERE so_far > ", bytes).push(")");
+        self.db().run(sql).await.map(drop)
     }
 }
 
@@ -129,10 +139,15 @@ mod tests {
             };
             store.save_response(&tenant, &new).await.unwrap();
         }
-        store.drop_responses_beyond(25).await.unwrap();
-        assert!(store.load_response(&tenant, "a").await.is_err());
-        for id in ["b", "c"] {
-            assert!(store.load_response(&tenant, id).await.is_ok(), "{id}");
+        let other = TenantId::new("other").unwrap();
+        store.drop_responses_beyond(5, Some(&other)).await.unwrap();
+        assert!(store.load_response(&tenant, "a").await.is_ok());
+        for whose in [Some(&tenant), None] {
+            store.drop_responses_beyond(25, whose).await.unwrap();
+            assert!(store.load_response(&tenant, "a").await.is_err());
+            for id in ["b", "c"] {
+                assert!(store.load_response(&tenant, id).await.is_ok(), "{id}");
+            }
         }
     }
 }

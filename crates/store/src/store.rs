@@ -10,6 +10,7 @@ use crate::config::StoreConfig;
 use crate::db::{Db, Engine, Sql};
 use crate::emptied::Evidence;
 use crate::error::{Error, Result};
+use crate::growth::Growth;
 use crate::keys::KeyMemory;
 use crate::quota::StorageLimits;
 use crate::readiness::Readiness;
@@ -34,6 +35,8 @@ struct Shared {
     limits: StorageLimits,
     space: Arc<Space>,
     readiness: Readiness,
+    responses: Growth,
+    turns: Growth,
 }
 
 impl Store {
@@ -60,6 +63,8 @@ impl Store {
             limits: config.limits,
             space,
             readiness: Readiness::default(),
+            responses: Growth::default(),
+            turns: Growth::default(),
         })))
     }
 
@@ -101,6 +106,16 @@ impl Store {
 
     pub(crate) fn space(&self) -> &Space {
         &self.0.space
+    }
+
+    /// Of stored answers.
+    pub(crate) fn response_growth(&self) -> &Growth {
+        &self.0.responses
+    }
+
+    /// Of turns kept for later.
+    pub(crate) fn turn_growth(&self) -> &Growth {
+        &self.0.turns
     }
 
     pub(crate) fn readiness(&self) -> &Readiness {

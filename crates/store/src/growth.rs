@@ -1,0 +1,52 @@
+//! How much was written for each tenant lately, so that what a tenant keeps beside
+//! skills and files is cut back before it has grown much beyond its bound.
+//!
+//! Adding up what is there costs a walk over its rows; it is done once for many writes.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::tenant::TenantId;
+
+/// Bytes written after which a tenant's rows are looked at.
+const LOOK_EVERY_BYTES: u64 = 64 << 20;
+/// Tenants remembered; beyond that all are looked at once more.
+const MAX_TENANTS: usize = 10_000;
+
+/// Bytes since the rows of a tenant were last looked at.
+#[derive(Debug, Default)]
+pub(crate) struct Growth(Mutex<HashMap<TenantId, u64>>);
+
+impl Growth {
+    /// Notes a write. True: it is time to look.
+    pub(crate) fn note(&self, tenant: &TenantId, bytes: usize) -> bool {
+        let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if written.len() >= MAX_TENANTS && !written.contains_key(tenant) {
+            written.clear();
+        }
+        // A process that was just started does not know what came before.
+        let sum = written.entry(tenant.clone()).or_insert(LOOK_EVERY_BYTES);
+        *sum = sum.saturating_add(bytes as u64);
+        let due = *sum >= LOOK_EVERY_BYTES;
+        if due {
+            *sum = 0;
+        }
+        due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_time_to_look_at_first_and_then_after_many_bytes() {
+        let (growth, tenant) = (Growth::default(), TenantId::default_tenant());
+        assert!(growth.note(&tenant, 1));
+        assert!(!growth.note(&tenant, 1));
+        assert!(!growth.note(&tenant, 40 << 20));
+        assert!(growth.note(&tenant, 40 << 20));
+        assert!(!growth.note(&tenant, 1));
+        assert!(growth.note(&TenantId::new("other").unwrap(), 1));
+    }
+}
