@@ -4,7 +4,7 @@
 
 use crate::mounts::{self, READ_ONLY, SAFE};
 use crate::spec::{
-    At, DATA_DIR, Data, Failure, Go, INNER_ID, InitReply, PROXY_PORT, Prepare, Step,
+    At, DATA_DIR, Data, FILES_DIR, Failure, Go, INNER_ID, InitReply, PROXY_PORT, Prepare, Step,
 };
 use crate::{channel, seccomp, sys, worker};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -18,6 +18,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
+
+/// What rounding up to whole pages may add to a file.
+const PAGE: u64 = 4096;
 
 /// Runs as pid 1 and never returns.
 pub(crate) fn run(
@@ -166,6 +169,7 @@ fn listen() -> Result<OwnedFd, Failure> {
 /// Mounts what this command needs. The state folder is in sight only meanwhile, and only
 /// if something of it is wanted.
 fn mount_all(go: &Go, state: &OwnedFd) -> Result<OwnedFd, Failure> {
+    mount_files(&go.files)?;
     if go.data.lower.is_none() && go.mounts.is_empty() {
         return mount_data(&go.data);
     }
@@ -229,6 +233,21 @@ fn mount_extras(extras: &[(String, String)]) -> Result<(), Failure> {
             .at(Step::Mounts, "read-only")?;
     }
     Ok(())
+}
+
+/// Shows files that exist only for this command, read-only.
+fn mount_files(files: &[(String, String)]) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let bytes = files.iter().map(|(_, text)| text.len() as u64 + PAGE).sum();
+    let shelf = mounts::tmpfs(bytes, files.len() as u64 + 1, "0755").at(Step::Mounts, FILES_DIR)?;
+    mounts::attach(&shelf, FILES_DIR).at(Step::Mounts, FILES_DIR)?;
+    for (inside, text) in files {
+        fs::write(inside, text).at(Step::Mounts, inside)?;
+    }
+    sys::set_mount_attributes(shelf.as_fd(), u64::from(READ_ONLY.bits()), false)
+        .at(Step::Mounts, FILES_DIR)
 }
 
 /// Buries every orphan until the command itself ends.

@@ -26,8 +26,18 @@ const DEVICE_LINKS: [(&str, &str); 5] = [
 ];
 
 /// Folders that an init mounts on, those beginning with a dot only for a moment.
-const FOLDERS: [&str; 10] = [
-    "dev", "etc", "mnt", "mnt/data", "proc", "tmp", "skills", "packages", ".state", ".layer",
+const FOLDERS: [&str; 11] = [
+    "dev",
+    "etc",
+    "etc/prowess",
+    "mnt",
+    "mnt/data",
+    "proc",
+    "tmp",
+    "skills",
+    "packages",
+    ".state",
+    ".layer",
 ];
 
 /// Builds the shared root and moves this process into it.

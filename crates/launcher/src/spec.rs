@@ -14,6 +14,9 @@ pub const INNER_ID: u32 = 1000;
 /// The folder inside the sandbox that keeps its files between executions.
 pub const DATA_DIR: &str = "/mnt/data";
 
+/// The folder inside the sandbox for the files of [`Go::files`].
+pub const FILES_DIR: &str = "/etc/prowess";
+
 /// Where a command finds the proxy, if it has one.
 pub const PROXY_PORT: u16 = 3128;
 
@@ -109,6 +112,9 @@ pub struct Go {
     /// Read-only mounts, as (path relative to the state folder, path inside). The
     /// path inside must be a new name in one of the folders made for it.
     pub mounts: Vec<(String, String)>,
+    /// Small read-only files, as (path inside, text), in a folder made for such files.
+    /// They are nowhere on the host's disk.
+    pub files: Vec<(String, String)>,
     /// Whether to listen on [`PROXY_PORT`] of the sandbox's loopback and hand the
     /// listening socket to the server.
     pub proxy: bool,

@@ -171,6 +171,7 @@ impl Native {
                 inodes: job.limits.data_files + 4,
             },
             mounts: job.mounts.clone(),
+            files: Vec::new(),
             proxy: job.proxy.is_some(),
             program: self.program(&job.execution),
         })
