@@ -3,7 +3,7 @@
 
 use crate::spec::{At, Base, BrokerReply, Failure, INNER_ID, Prepare, Step};
 use crate::sys::{self, Cloned};
-use crate::{caps, channel, init, root, seccomp};
+use crate::{caps, channel, init, limits, root, seccomp};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Pid, Signal, WaitOptions, waitpid};
@@ -27,6 +27,7 @@ pub(crate) fn run() -> ! {
     // Nothing but the socket is meant for us, whatever the server's libraries left open.
     let code = match sys::close_from(3)
         .at(Step::Message, "descriptors")
+        .and_then(|()| limits::raise_own())
         .and_then(|()| serve(socket))
     {
         Ok(()) => 0,

@@ -8,7 +8,7 @@ use crate::spec::{
 };
 use crate::{channel, seccomp, sys, worker};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::MountAttrFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
@@ -171,17 +171,18 @@ fn listen() -> Result<OwnedFd, Failure> {
 fn mount_all(go: &Go, state: &OwnedFd) -> Result<OwnedFd, Failure> {
     mount_files(&go.files)?;
     if go.data.lower.is_none() && go.mounts.is_empty() {
-        return mount_data(&go.data);
+        return mount_data(&go.data, state);
     }
+    // The kernel clones only what is attached in this very namespace.
     mounts::attach(state, "/.state").at(Step::Mounts, "/.state")?;
-    let written = mount_data(&go.data)?;
-    mount_extras(&go.mounts)?;
+    let written = mount_data(&go.data, state)?;
+    mount_extras(&go.mounts, state)?;
     mounts::detach("/.state").at(Step::Mounts, "/.state")?;
     Ok(written)
 }
 
 /// Mounts the writable folder and returns a descriptor of what will be written there.
-fn mount_data(data: &Data) -> Result<OwnedFd, Failure> {
+fn mount_data(data: &Data, state: &OwnedFd) -> Result<OwnedFd, Failure> {
     let tmpfs = mounts::tmpfs(data.bytes, data.inodes, "0755").at(Step::Data, "tmpfs")?;
     let Some(lower) = &data.lower else {
         mounts::attach(&tmpfs, DATA_DIR).at(Step::Data, DATA_DIR)?;
@@ -192,16 +193,19 @@ fn mount_data(data: &Data) -> Result<OwnedFd, Failure> {
         fs::create_dir(folder).at(Step::Data, folder)?;
     }
     let written = open_folder("/.layer/upper")?;
-    let lower = format!("/.state/{lower}");
+    // Opened first, so that no link on its path is followed, and then named by its number:
+    // a path here would also be told by the list of mounts.
+    let opened = mounts::open_beneath(state, lower).at(Step::Data, "the session's files")?;
+    let by_number = format!("/proc/self/fd/{}", opened.as_raw_fd());
     let options = [
-        ("lowerdir", lower.as_str()),
+        ("lowerdir", by_number.as_str()),
         ("upperdir", "/.layer/upper"),
         ("workdir", "/.layer/work"),
         ("userxattr", ""),
     ];
     mounts::make("overlay", &options, SAFE)
         .and_then(|overlay| mounts::attach(&overlay, DATA_DIR))
-        .at(Step::Data, &lower)?;
+        .at(Step::Data, "the session's files")?;
     mounts::detach("/.layer").at(Step::Data, "/.layer")?;
     Ok(written)
 }
@@ -211,8 +215,9 @@ fn open_folder(path: &str) -> Result<OwnedFd, Failure> {
     rustix::fs::openat(CWD, path, flags, Mode::empty()).at(Step::Data, path)
 }
 
-/// Shows parts of the state folder, read-only, under new names.
-fn mount_extras(extras: &[(String, String)]) -> Result<(), Failure> {
+/// Shows parts of the state folder, read-only, under new names. Each is opened beneath
+/// that folder without following a link, and what was opened is what is shown.
+fn mount_extras(extras: &[(String, String)], state: &OwnedFd) -> Result<(), Failure> {
     let parents: BTreeSet<&Path> = extras
         .iter()
         .filter_map(|(_, inside)| Path::new(inside).parent())
@@ -225,7 +230,12 @@ fn mount_extras(extras: &[(String, String)]) -> Result<(), Failure> {
     }
     for (source, inside) in extras {
         fs::create_dir(inside).at(Step::Mounts, inside)?;
-        mounts::bind(Path::new("/.state").join(source), inside, READ_ONLY)
+        mounts::open_beneath(state, source)
+            .and_then(mounts::clone_open)
+            .and_then(|tree| {
+                mounts::set(&tree, READ_ONLY)?;
+                mounts::attach(&tree, inside)
+            })
             .at(Step::Mounts, inside)?;
     }
     for shelf in shelves {

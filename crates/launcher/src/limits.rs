@@ -1,7 +1,43 @@
 //! Resource limits of the command.
+//!
+//! Some of what a process uses is counted for its user on the host, or for the user that
+//! made its namespace, which is the server's. Those counters are bounded here, or the calls
+//! that raise them are not in the system call filter:
+//!
+//! | counter | bound by |
+//! |---|---|
+//! | pending signals, timers | `RLIMIT_SIGPENDING`, for all of a sandbox together |
+//! | bytes of message queues | `RLIMIT_MSGQUEUE` is 0, and the filter |
+//! | locked memory | `RLIMIT_MEMLOCK` |
+//! | processes | `RLIMIT_NPROC`, for all of a sandbox together; the control group |
+//! | descriptors in flight | `RLIMIT_NOFILE`, see [`raise_own`] |
+//! | inotify, fanotify, namespaces, keys, asynchronous IO, io_uring, bpf, perf | the filter |
 
 use crate::spec::{At, Failure, Rlimits, Step};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Pending signals and timers of a sandbox. The host's counter has room for about a
+/// hundred thousand, so for hundreds of sandboxes at once.
+const MAX_PENDING_SIGNALS: u64 = 256;
+
+/// Most descriptors per process, whatever a spec says.
+const MAX_OPEN_FILES: u64 = 512;
+
+/// Raises the soft limit of descriptors to the hard one, for the launcher itself.
+///
+/// Descriptors sent over a socket and not yet received count for their sender's user. A
+/// process may send more while that count is below its own `RLIMIT_NOFILE`. Where all
+/// sandboxes run as the server's user the count is shared: commands cannot raise it much
+/// above [`MAX_OPEN_FILES`] (one message, of 253, may go over it), however many run; so the
+/// launcher and the server, whose limits are higher than that, can always send.
+pub(crate) fn raise_own() -> Result<(), Failure> {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    setrlimit(Resource::Nofile, raised).at(Step::Limits, "open files of the launcher")
+}
 
 /// Lowers every limit the spec names. A limit that is lower already stays.
 pub(crate) fn set(limits: &Rlimits) -> Result<(), Failure> {
@@ -9,7 +45,8 @@ pub(crate) fn set(limits: &Rlimits) -> Result<(), Failure> {
     lower(Resource::Memlock, 64 << 10)?;
     lower(Resource::Msgqueue, 0)?;
     lower(Resource::Fsize, limits.file_bytes)?;
-    lower(Resource::Nofile, limits.open_files)?;
+    lower(Resource::Sigpending, MAX_PENDING_SIGNALS)?;
+    lower(Resource::Nofile, limits.open_files.min(MAX_OPEN_FILES))?;
     lower(Resource::Nproc, limits.processes)?;
     limits
         .address_space

@@ -3,7 +3,7 @@
 
 use crate::sys;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::CWD;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
 };
@@ -49,7 +49,29 @@ pub(crate) fn tmpfs(bytes: u64, inodes: u64, mode: &str) -> io::Result<OwnedFd> 
     )
 }
 
-/// Clones what is mounted at `path`, and beneath it, not yet visible anywhere.
+/// How names beneath a folder are resolved: down only, and through no link of any kind.
+const BENEATH: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS);
+
+/// Opens a folder by its path beneath another one. Whatever a link on that path would
+/// lead to is not opened: there is an error instead.
+pub(crate) fn open_beneath(root: impl AsFd, path: &str) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat2(root, path, flags, Mode::empty(), BENEATH)?)
+}
+
+/// Clones the mount of an open folder, seen from that folder on, not yet visible anywhere.
+pub(crate) fn clone_open(folder: impl AsFd) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_EMPTY_PATH
+        | OpenTreeFlags::AT_RECURSIVE;
+    Ok(rustix::mount::open_tree(folder, "", flags)?)
+}
+
+/// Clones what is mounted at `path`, and beneath it, not yet visible anywhere. For paths
+/// of the operator's settings and of the launcher's own root: links are followed.
 pub(crate) fn clone(path: impl AsRef<Path>) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC

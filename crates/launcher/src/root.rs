@@ -13,7 +13,9 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Device nodes every program may expect, and no others.
+/// Device nodes every program may expect, and no others. They are the host's own: an
+/// ordinary user cannot make any. Their mounts are read-only, which lets programs read
+/// and write the device, and keeps them from its times, mode and owner.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// Links under `/dev` that programs expect.
@@ -79,8 +81,10 @@ fn build(base: &Base, at: &Path) -> Result<(), Failure> {
     }
     for device in DEVICES {
         let source = Path::new("/dev").join(device);
-        let no_exec = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-        show(&source, &at.join("dev").join(device), no_exec).at(Step::Root, source.display())?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC
+            | MountAttrFlags::MOUNT_ATTR_RDONLY;
+        show(&source, &at.join("dev").join(device), attributes).at(Step::Root, source.display())?;
     }
     // The devices and the runtime have their own attributes; this closes the rest.
     crate::sys::set_mount_attributes(

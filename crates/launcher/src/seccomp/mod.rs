@@ -2,8 +2,9 @@
 //! a call of another architecture kills.
 //!
 //! What is missing is missing on purpose: namespaces and mounts, ptrace and the memory
-//! of other processes, io_uring, keys, bpf, perf, userfaultfd, file handles, modules,
-//! clocks, and sockets other than unix, IPv4 and IPv6.
+//! of other processes, io_uring, asynchronous IO, keys, bpf, perf, userfaultfd, inotify and
+//! fanotify, message queues, file handles, modules, clocks, and sockets other than unix,
+//! IPv4 and IPv6.
 
 mod profile;
 
@@ -133,6 +134,12 @@ fn rules() -> Vec<(Call, Rule)> {
         // it is not implemented.
         (("SYS_clone3", c::SYS_clone3), Rule::Fail(c::ENOSYS)),
         (("SYS_clone", c::SYS_clone), Rule::Check(no_namespace)),
+        // Instances count for the user who made the namespace, the server's, who has 128
+        // of them for everything. Programs that watch files fall back to looking.
+        (
+            ("SYS_inotify_init1", c::SYS_inotify_init1),
+            Rule::Fail(c::ENOSYS),
+        ),
         (("SYS_socket", c::SYS_socket), one_of(0, &FAMILIES)),
         (("SYS_socketpair", c::SYS_socketpair), one_of(0, &FAMILIES)),
         (("SYS_ioctl", c::SYS_ioctl), one_of(1, &IOCTLS)),
@@ -147,6 +154,10 @@ fn rules() -> Vec<(Call, Rule)> {
     {
         rules.extend(LEGACY.iter().map(|call| (*call, Rule::Allow)));
         rules.push((("SYS_mknod", c::SYS_mknod), node(1)));
+        rules.push((
+            ("SYS_inotify_init", c::SYS_inotify_init),
+            Rule::Fail(c::ENOSYS),
+        ));
     }
     rules
 }
@@ -174,7 +185,7 @@ const ALLOWED: &[Call] = calls![
     SYS_fadvise64, SYS_readahead, SYS_memfd_create, SYS_getxattr, SYS_lgetxattr,
     SYS_fgetxattr, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_listxattr,
     SYS_llistxattr, SYS_flistxattr, SYS_removexattr, SYS_lremovexattr,
-    SYS_fremovexattr, SYS_inotify_init1, SYS_inotify_add_watch, SYS_inotify_rm_watch,
+    SYS_fremovexattr,
     // memory
     SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_brk,
     SYS_msync, SYS_mincore, SYS_mlock, SYS_mlock2, SYS_munlock, SYS_membarrier,
@@ -224,6 +235,6 @@ const LEGACY: &[Call] = calls![
     SYS_mkdir, SYS_rmdir, SYS_unlink, SYS_rename, SYS_link, SYS_symlink,
     SYS_readlink, SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes,
     SYS_futimesat, SYS_dup2, SYS_pipe, SYS_poll, SYS_select, SYS_epoll_create,
-    SYS_epoll_wait, SYS_eventfd, SYS_signalfd, SYS_inotify_init, SYS_alarm,
+    SYS_epoll_wait, SYS_eventfd, SYS_signalfd, SYS_alarm,
     SYS_pause, SYS_fork, SYS_vfork, SYS_getpgrp, SYS_time, SYS_arch_prctl,
 ];
