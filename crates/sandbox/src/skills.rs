@@ -5,6 +5,7 @@ use crate::error::{During, Error};
 use crate::name;
 use bytes::Bytes;
 use prowess_skill::Skill;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -53,22 +54,29 @@ pub(crate) fn materialise(state: &Path, skill: &SkillFiles) -> Result<String, Er
     name::word("skill", &skill.name)?;
     let relative = format!("skills/{}", name::word("digest", &skill.digest)?);
     let place = state.join(&relative);
-    if place.is_dir() {
+    if is_folder(&place) {
         return Ok(relative);
     }
     // Whole or not at all: written beside, then given its name in one step.
     let part = state
         .join("skills")
         .join(format!(".part-{}", crate::id::random()?));
-    let result = write_all(&part, skill).and_then(|()| match fs::rename(&part, &place) {
-        Err(_) if place.is_dir() => fs::remove_dir_all(&part).during(part.display()),
-        renamed => renamed.during(place.display()),
+    let result = write_all(&part, skill).and_then(|()| {
+        match renameat_with(CWD, &part, CWD, &place, RenameFlags::NOREPLACE) {
+            Err(_) if is_folder(&place) => fs::remove_dir_all(&part).during(part.display()),
+            renamed => renamed.during(place.display()),
+        }
     });
     if result.is_err() {
         // The first error is the one to tell.
         let _ = fs::remove_dir_all(&part);
     }
     result.map(|()| relative)
+}
+
+/// Whether a folder is there itself, not a link to one.
+fn is_folder(place: &Path) -> bool {
+    fs::symlink_metadata(place).is_ok_and(|found| found.is_dir())
 }
 
 fn write_all(folder: &Path, skill: &SkillFiles) -> Result<(), Error> {

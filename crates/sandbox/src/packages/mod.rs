@@ -2,8 +2,18 @@
 //! sandbox of its own whose only way out is the operator's package index, and shared by
 //! every session that asks for the same. At run time there is no network.
 
+//!
+//! A build is as hostile as any command: packages may run code in it. So what it is given
+//! is rendered from parsed parts ([`pep508`]), its steps run nothing that an earlier one
+//! could have left behind, and what comes out is judged before it becomes a layer
+//! ([`tree`]).
+
+pub(crate) mod builds;
+mod pep508;
 mod requirements;
 mod script;
+pub(crate) mod store;
+mod tree;
 
 pub use requirements::Requirements;
 
@@ -16,6 +26,9 @@ pub(crate) const INSIDE: &str = "/packages/python";
 
 /// Where a build leaves them, in its own `/mnt/data`.
 pub(crate) const BUILT: &str = "layer";
+
+/// Files, folders and links of a build.
+const MAX_ENTRIES: u64 = 100_000;
 
 /// The index that packages come from. There is none unless the operator names one.
 #[derive(Debug, Clone)]
@@ -43,50 +56,98 @@ impl Layer {
     }
 }
 
-/// The command that builds a layer from `requirements.txt` in its working folder.
-pub(crate) fn command(index: &PackageIndex) -> Vec<String> {
-    let mut argv = [
-        "python3",
-        "-m",
-        "pip",
+/// What a build is given, in its own `/mnt/data`.
+pub(crate) const REQUIREMENTS: &str = "requirements.txt";
+
+/// Runs pip as `-m pip` does, but from a folder that no package can write to: a name may
+/// also be that of a file there. Unless packages may be built (`sources`), it can start no
+/// program: whatever leads pip to a package without a wheel, also the address that another
+/// package names, its code is not run.
+const PIP: &str = "import os, runpy, sys
+def refuse(event, arguments):
+    if event in ('subprocess.Popen', 'os.fork', 'os.forkpty', 'os.exec', 'os.posix_spawn', 'os.spawn', 'os.system'):
+        raise PermissionError('packages without a wheel are not built here (package_sources)')
+if sys.argv.pop(1) == 'wheels':
+    sys.addaudithook(refuse)
+os.chdir('/')
+sys.argv[0] = 'pip'
+runpy.run_module('pip', run_name='__main__', alter_sys=True)";
+
+/// Compiles a layer. A file that cannot be compiled is none that can be imported, and no
+/// error.
+const COMPILE: &str = "import compileall, os, py_compile, sys
+os.chdir('/')
+mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+compileall.compile_dir(sys.argv[1], quiet=2, invalidation_mode=mode)";
+
+/// Tells what a layer depends on beside its requirements.
+const ABOUT: &str =
+    "import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform())";
+
+/// A Python program for a build. Isolated (`-I`): nothing of the working folder, of the
+/// environment or of a user's own packages is on its path.
+fn python(program: &str, arguments: &[&str]) -> Vec<String> {
+    let argv = ["python3", "-I", "-c", program].into_iter();
+    argv.chain(arguments.iter().copied())
+        .map(String::from)
+        .collect()
+}
+
+/// The command that says which interpreter layers are for.
+pub(crate) fn about_interpreter() -> Vec<String> {
+    python(ABOUT, &[])
+}
+
+/// Variables of a build's commands: no configuration file of pip is read.
+pub(crate) fn environment() -> Vec<(String, String)> {
+    vec![("PIP_CONFIG_FILE".into(), "/dev/null".into())]
+}
+
+/// The command that builds a layer from [`REQUIREMENTS`].
+pub(crate) fn install(index: &PackageIndex) -> Vec<String> {
+    let (target, list) = (inside(BUILT), inside(REQUIREMENTS));
+    let mut arguments = vec![
+        if index.allow_source {
+            "sources"
+        } else {
+            "wheels"
+        },
         "install",
+        "--isolated",
         "--no-input",
         "--no-cache-dir",
         "--disable-pip-version-check",
         "--no-compile",
         "--no-warn-script-location",
         "--root-user-action=ignore",
+        "--progress-bar=off",
         "--target",
-        BUILT,
+        &target,
         "--requirement",
-        "requirements.txt",
+        &list,
         "--index-url",
         &index.url,
-    ]
-    .map(String::from)
-    .to_vec();
+    ];
     if !index.allow_source {
-        argv.extend(["--only-binary", ":all:"].map(String::from));
+        arguments.extend(["--only-binary", ":all:"]);
     }
     // What is reached without TLS is the operator's own, who has written the address so.
     if let Some(rest) = index.url.strip_prefix("http://") {
         let host = rest.split(['/', ':']).next().unwrap_or_default();
-        argv.extend(["--trusted-host".into(), host.into()]);
+        arguments.extend(["--trusted-host", host]);
     }
-    argv
+    python(PIP, &arguments)
 }
 
 /// The command that compiles a layer: it is read-only where it is used, so each import
 /// would compile anew. The result does not depend on the times of files, which change
 /// when they are taken.
 pub(crate) fn compile() -> Vec<String> {
-    let mode = ["--invalidation-mode", "unchecked-hash"];
-    let argv = ["python3", "-m", "compileall", "-qq"];
-    argv.into_iter()
-        .chain(mode)
-        .chain([BUILT])
-        .map(String::from)
-        .collect()
+    python(COMPILE, &[&inside(BUILT)])
+}
+
+fn inside(name: &str) -> String {
+    format!("{}/{name}", prowess_launcher::spec::DATA_DIR)
 }
 
 /// Bounds of a build: packages are larger than what commands usually write.
@@ -95,7 +156,8 @@ pub(crate) fn limits() -> Limits {
         timeout: Duration::from_secs(600),
         memory: 4 << 30,
         data_bytes: 2 << 30,
-        data_files: 100_000,
+        data_files: MAX_ENTRIES,
+        session_entries: MAX_ENTRIES,
         tmp_bytes: 1 << 30,
         outputs: OutputLimits {
             count: 0,

@@ -1,6 +1,7 @@
-//! What packages are asked for: read from untrusted text, with everything refused that
-//! is more than a package and its version.
+//! What packages are asked for: read from untrusted text by exact rules, and rendered
+//! anew for the installer.
 
+use super::pep508::{self, Requirement};
 use super::script;
 use crate::error::Error;
 use crate::skills::SkillFiles;
@@ -9,13 +10,19 @@ use sha2::{Digest, Sha256};
 /// Files that list what a skill needs.
 const LISTS: [&str; 2] = ["requirements.txt", "scripts/requirements.txt"];
 
-/// Most lines of requirements.
-const MOST: usize = 200;
+/// Most requirements of one layer.
+const MAX_REQUIREMENTS: usize = 200;
+
+/// Most bytes of a `requirements.txt`: room for that many, with their digests.
+const MAX_LIST_BYTES: usize = MAX_REQUIREMENTS * pep508::MAX_BYTES;
+
+/// Most characters of a refused requirement that are told back.
+const MAX_TOLD_CHARS: usize = 120;
 
 /// Checked requirements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Requirements {
-    /// One per line, sorted, without comments.
+    /// One per line, each rendered from its parsed parts, sorted.
     text: String,
 }
 
@@ -23,33 +30,31 @@ impl Requirements {
     /// Reads the text of a `requirements.txt`.
     ///
     /// # Errors
-    /// For options other than hashes, addresses, paths, and more than 200 lines.
+    /// For options other than `--hash=sha256:`, addresses, paths, whatever is not a
+    /// requirement of PEP 508, and more than 200 of them.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
-        let lines = joined
-            .lines()
-            .map(without_comment)
-            .filter(|line| !line.is_empty());
-        Self::from_lines(lines.map(str::to_owned))
+        Self::join(read_list(text)?)
     }
 
-    /// Takes requirements one by one.
+    /// Takes requirements one by one, as PEP 508 has them.
     ///
     /// # Errors
     /// As [`parse`](Self::parse).
     pub fn from_lines(lines: impl IntoIterator<Item = String>) -> Result<Self, Error> {
-        let mut lines: Vec<String> = lines.into_iter().collect();
-        for line in &lines {
-            check(line)?;
-        }
-        if lines.len() > MOST {
-            let name = format!("{} requirements", lines.len());
+        let lines = lines.into_iter();
+        let read = |line: String| Requirement::parse(&line).map_err(|why| refused(&line, why));
+        Self::join(lines.map(read).collect::<Result<_, _>>()?)
+    }
+
+    fn join(requirements: Vec<Requirement>) -> Result<Self, Error> {
+        if requirements.len() > MAX_REQUIREMENTS {
             return Err(Error::BadName {
                 what: "layer",
-                name,
+                name: format!("{} requirements", requirements.len()),
                 why: "200 is the most",
             });
         }
+        let mut lines: Vec<String> = requirements.iter().map(ToString::to_string).collect();
         lines.sort();
         lines.dedup();
         Ok(Self {
@@ -73,18 +78,18 @@ impl Requirements {
     /// # Errors
     /// As [`of_skill`](Self::of_skill).
     pub fn of_skills(skills: &[SkillFiles]) -> Result<Option<Self>, Error> {
-        let mut lines = Vec::new();
+        let mut found_all = Vec::new();
         for skill in skills {
             for file in &skill.files {
                 let found = of_file(&file.path, &file.bytes);
                 let place = || format!("{}/{}", skill.name, file.path);
-                lines.extend(found.map_err(|error| error.within(&place()))?);
+                found_all.extend(found.map_err(|error| error.within(&place()))?);
             }
         }
-        if lines.is_empty() {
+        if found_all.is_empty() {
             return Ok(None);
         }
-        Self::from_lines(lines).map(Some)
+        Self::join(found_all).map(Some)
     }
 
     /// Whether nothing is asked for.
@@ -100,7 +105,7 @@ impl Requirements {
     /// What names the layer: these requirements, for this interpreter, from this index.
     pub(crate) fn key(&self, interpreter: &str, index: &str) -> String {
         let mut digest = Sha256::new();
-        for part in ["prowess-layer-v2", interpreter, index, &self.text] {
+        for part in ["prowess-layer-v3", interpreter, index, &self.text] {
             digest.update((part.len() as u64).to_le_bytes());
             digest.update(part);
         }
@@ -113,56 +118,88 @@ impl Requirements {
 }
 
 /// What one file of a skill asks for.
-fn of_file(path: &str, bytes: &[u8]) -> Result<Vec<String>, Error> {
+fn of_file(path: &str, bytes: &[u8]) -> Result<Vec<Requirement>, Error> {
     let text = || String::from_utf8_lossy(bytes);
     if LISTS.contains(&path) {
-        let parsed = Requirements::parse(&text())?;
-        return Ok(parsed.text.lines().map(str::to_owned).collect());
+        return read_list(&text());
     }
     if path.ends_with(".py") {
-        return Ok(script::dependencies(&text())?.unwrap_or_default());
+        let lines = script::dependencies(&text())?.unwrap_or_default();
+        let read = |line: &String| Requirement::parse(line).map_err(|why| refused(line, why));
+        return lines.iter().map(read).collect();
     }
     Ok(Vec::new())
 }
 
-fn without_comment(line: &str) -> &str {
-    let line = if line.trim_start().starts_with('#') {
-        ""
-    } else {
-        line
-    };
-    line.split(" #").next().unwrap_or_default().trim()
+/// Reads the lines of a `requirements.txt`, joined and without comments as pip does it.
+fn read_list(text: &str) -> Result<Vec<Requirement>, Error> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.len() > MAX_LIST_BYTES {
+        return Err(refused(text, "the list is longer than 800 KiB"));
+    }
+    let text = text.replace("\r\n", "\n");
+    // Where pip would see another line, or a person would and pip would not.
+    if let Some(line) = text.split('\n').find(|line| line.contains(is_separator)) {
+        let why = "it holds a control character, or one that separates lines";
+        return Err(refused(line, why));
+    }
+    let mut found = Vec::new();
+    let mut joined = String::new();
+    for line in text.split('\n') {
+        let comment = line.trim_start_matches([' ', '\t']).starts_with('#');
+        match line.strip_suffix('\\') {
+            Some(part) if !comment => joined.push_str(part),
+            _ => {
+                // A comment that ends a joined line must not become part of its last word.
+                joined.push_str(if comment { " " } else { "" });
+                joined.push_str(line);
+                found.extend(read_line(&std::mem::take(&mut joined))?);
+            }
+        }
+        if found.len() > MAX_REQUIREMENTS {
+            break;
+        }
+    }
+    found.extend(read_line(&joined)?);
+    Ok(found)
 }
 
-/// A name, extras, versions, markers and hashes; no option, address or path.
-fn check(line: &str) -> Result<(), Error> {
-    let bad = |why| Error::BadName {
-        what: "requirement",
-        name: line.to_owned(),
-        why,
+fn read_line(line: &str) -> Result<Option<Requirement>, Error> {
+    let line = without_comment(line).trim_matches([' ', '\t']);
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let read = Requirement::parse_line(line).map(Some);
+    read.map_err(|why| refused(line, why))
+}
+
+/// Whether a character may separate lines, or is one that nobody sees.
+fn is_separator(c: char) -> bool {
+    (c.is_control() && c != '\t') || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// A comment begins with a `#` that is first in its line or follows white space.
+fn without_comment(line: &str) -> &str {
+    let starts = |(at, _): &(usize, &str)| {
+        let before = line.get(..*at).unwrap_or_default();
+        before.is_empty() || before.ends_with([' ', '\t'])
     };
-    if line.len() > 4096 || line.chars().any(char::is_control) {
-        return Err(bad("it is too long, or holds a control character"));
+    let comment = line.match_indices('#').find(starts);
+    let end = comment.map_or(line.len(), |(at, _)| at);
+    line.get(..end).unwrap_or_default()
+}
+
+/// A requirement that cannot be had, told back in part.
+fn refused(line: &str, why: &'static str) -> Error {
+    let mut name: String = line.chars().take(MAX_TOLD_CHARS).collect();
+    if name.len() < line.len() {
+        name.push('…');
     }
-    let mut words = line.split_whitespace();
-    if !words
-        .next()
-        .is_some_and(|word| word.starts_with(|c: char| c.is_ascii_alphanumeric()))
-    {
-        return Err(bad(
-            "only packages can be asked for: no options, paths or addresses",
-        ));
+    Error::BadName {
+        what: "requirement",
+        name,
+        why,
     }
-    if words.any(|word| word.starts_with('-') && !word.starts_with("--hash=")) {
-        return Err(bad("the only option it can have is --hash"));
-    }
-    let before_marker = line.split(';').next().unwrap_or_default();
-    if before_marker.contains(['@', '/']) && !before_marker.contains("--hash=") {
-        return Err(bad(
-            "it must come from the package index, not from an address or path",
-        ));
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -181,8 +218,51 @@ mod tests {
 
     #[test]
     fn hashes_extras_and_markers_are_fine() {
-        let text = "a[x,y]>=1; python_version < '3.13'\nb==1 \\\n  --hash=sha256:aa/bb \\\n  --hash=sha256:cc";
-        assert!(Requirements::parse(text).is_ok());
+        let (one, two) = ("ab".repeat(32), "cd".repeat(32));
+        let text = format!(
+            "a[x,y]>=1; python_version < '3.13'\nb==1 \\\n  --hash=sha256:{two} \\\r\n  --hash=sha256:{one}"
+        );
+        assert_eq!(
+            Requirements::parse(&text).unwrap().text(),
+            format!(
+                "a[x,y]>=1 ; python_version < \"3.13\"\nb==1 --hash=sha256:{one} --hash=sha256:{two}"
+            )
+        );
+    }
+
+    #[test]
+    fn lines_are_joined_and_comments_left_out_as_pip_does_it() {
+        let text = "\u{feff}a \\\n>=1\n  # a\u{e4} comment \\\nb#c\n";
+        let message = Requirements::parse(text).unwrap_err().to_string();
+        assert!(message.starts_with("requirement \"b#c\""), "{message}");
+        let text = "a \\\n>=1 # why\n#x\\\nb \\\n# end\nc\\\n";
+        assert_eq!(Requirements::parse(text).unwrap().text(), "a>=1\nb\nc");
+    }
+
+    #[test]
+    fn nothing_that_could_separate_lines_is_read() {
+        for c in [
+            "\r", "\u{b}", "\u{c}", "\u{1c}", "\u{85}", "\u{2028}", "\u{2029}", "\0",
+        ] {
+            for text in [
+                format!("a{c}--pre"),
+                format!("a # b{c}--pre"),
+                format!("a{c}\nb"),
+            ] {
+                let refused = Requirements::parse(&text).unwrap_err();
+                assert_eq!(refused.code(), "bad-name", "{text:?}");
+            }
+            assert!(
+                Requirements::from_lines([format!("a{c}--pre")]).is_err(),
+                "{c:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_told_back_of_a_refused_line_is_cut() {
+        let message = Requirements::parse(&format!("@{}", "x".repeat(4000))).unwrap_err();
+        assert!(message.to_string().len() < 300, "{message}");
     }
 
     #[test]
@@ -197,7 +277,12 @@ mod tests {
             "a @ https://evil/a.whl",
             "a --config-settings=x",
             "--find-links=/",
+            "evilpkg @ http://index.test/f/evilpkg-1.0.tar.gz#--hash=",
+            "http://index.test/f/evilpkg-1.0.tar.gz --hash=sha256:00",
         ] {
+            let script = format!("# /// script\n# dependencies = ['{line}']\n# ///\n");
+            let asking = skill(&[("x.py", script.as_str())]);
+            assert!(Requirements::of_skill(&asking).is_err(), "{line}");
             assert_eq!(
                 Requirements::parse(line).unwrap_err().code(),
                 "bad-name",

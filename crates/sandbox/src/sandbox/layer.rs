@@ -1,28 +1,29 @@
 //! Package layers: built in a session of their own, once, and then kept.
 
 use super::Sandbox;
-use crate::egress::Proxy;
-use crate::error::{During, Error};
-use crate::execution::{Command, Execution, Outcome};
+use crate::backend::blocking;
+use crate::error::Error;
+use crate::execution::{Command, Execution, LimitHit, Outcome, Report};
 use crate::packages::{self, Layer, PackageIndex, Requirements};
 use crate::policy::Policy;
-use std::fs;
 use std::sync::Arc;
 
-/// The owner of sessions in which layers are built; no tenant can have this name.
-const OWNER: &str = "\0layers";
+/// First part of the owner of sessions in which layers are built; the tenant whose request
+/// it is follows. No tenant can have such a name.
+const OWNER: &str = "\0layers ";
 
-/// Tells what a layer depends on beside its requirements.
-const INTERPRETER: &str =
-    "import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform())";
+/// Most characters of what an installer said that are told.
+const MAX_TOLD_CHARS: usize = 4000;
 
 impl Sandbox {
-    /// The layer of these requirements, built now if it is not there yet.
+    /// The layer of these requirements, built now if it is not there yet. Builds of one
+    /// owner wait for each other, and not for those of others.
     ///
     /// # Errors
-    /// [`Error::Layer`] when there is no index, or it cannot satisfy the requirements;
-    /// [`Error::Unsupported`] when the backend cannot reach one.
-    pub async fn layer(&self, requirements: &Requirements) -> Result<Layer, Error> {
+    /// [`Error::Layer`] when there is no index, it cannot satisfy the requirements, or what
+    /// was built cannot be taken; [`Error::Unsupported`] when the backend cannot reach an
+    /// index; [`Error::Busy`] when too many builds of the owner wait.
+    pub async fn layer(&self, owner: &str, requirements: &Requirements) -> Result<Layer, Error> {
         let Some(index) = &self.inner.packages else {
             let why = "no package index is set".into();
             return Err(Error::Layer { why });
@@ -31,61 +32,139 @@ impl Sandbox {
             let what = "package layers";
             return Err(Error::Unsupported { what });
         }
-        let _building = self.inner.building.lock().await;
+        let builds = &self.inner.builds;
+        let interpreter = match builds.interpreter.get() {
+            Some(known) => known.clone(),
+            None => self.interpreter(owner).await?,
+        };
+        let layer = Layer {
+            key: requirements.key(&interpreter, &index.url),
+        };
+        if self.has_layer(&layer).await? {
+            return Ok(layer);
+        }
+        let _owners_turn = builds.owner(owner).await?;
+        let _layers_turn = builds.key(&layer.key).await;
+        if self.has_layer(&layer).await? {
+            return Ok(layer);
+        }
+        let _building = builds.room().await?;
+        let session = BuildSession::start(self, owner).await?;
+        let built = session.build(index, requirements, &layer).await;
+        session.end().await?;
+        built.map(|()| layer)
+    }
+
+    async fn has_layer(&self, layer: &Layer) -> Result<bool, Error> {
+        let (inner, layer) = (Arc::clone(&self.inner), layer.clone());
+        blocking(move || Ok(inner.layers.has(&layer))).await
+    }
+
+    /// Asks the runtime's Python what layers depend on, once. Nobody waits for another
+    /// owner who asks at the same time.
+    async fn interpreter(&self, owner: &str) -> Result<String, Error> {
+        let session = BuildSession::start(self, owner).await?;
+        let about = session.run(packages::about_interpreter(), None).await;
+        session.end().await?;
+        let about = about?.stdout.text;
+        Ok(self.inner.builds.interpreter.get_or_init(|| about).clone())
+    }
+}
+
+/// A session in which a layer is built. Dropped before its end, it is removed in the
+/// background.
+struct BuildSession {
+    sandbox: Sandbox,
+    /// The tenant whose request it is.
+    tenant: String,
+    owner: String,
+    id: String,
+    ended: bool,
+}
+
+impl BuildSession {
+    async fn start(sandbox: &Sandbox, tenant: &str) -> Result<Self, Error> {
+        let owner = format!("{OWNER}{tenant}");
         let policy = Policy {
             limits: packages::limits(),
             ..Policy::default()
         };
-        let id = self.create(OWNER, policy.into()).await?;
-        let built = self.build(&id, index, requirements).await;
-        self.destroy(OWNER, &id).await?;
-        built
+        let id = sandbox.create(&owner, policy.into()).await?;
+        Ok(Self {
+            sandbox: sandbox.clone(),
+            tenant: tenant.to_owned(),
+            owner,
+            id,
+            ended: false,
+        })
     }
 
     async fn build(
         &self,
-        id: &str,
         index: &PackageIndex,
         requirements: &Requirements,
-    ) -> Result<Layer, Error> {
-        let about = Execution {
-            command: Command::Python(INTERPRETER.into()),
-            ..Execution::default()
-        };
-        let about = self.exec(OWNER, id, about).await?;
-        let layer = Layer {
-            key: requirements.key(&about.stdout.text, &index.url),
-        };
-        let place = self.inner.state.join(layer.folder());
-        if place.is_dir() {
-            return Ok(layer);
-        }
+        layer: &Layer,
+    ) -> Result<(), Error> {
         let text = requirements.text().as_bytes().to_vec();
-        self.put(OWNER, id, "requirements.txt", text).await?;
-        let install = Execution {
-            command: Command::Argv(packages::command(index)),
-            ..Execution::default()
-        };
-        let proxy = Proxy::trusting(index.hosts.clone(), Arc::clone(&self.inner.dial));
-        let report = self.exec_by(OWNER, id, install, Some(proxy)).await?;
-        if report.outcome != Outcome::Exit(0) {
-            let why = format!(
-                "{:?}: {}{}",
-                report.outcome, report.stdout.text, report.stderr.text
-            );
-            return Err(Error::Layer { why });
-        }
-        // A file that cannot be compiled is none that can be imported.
-        let compile = Execution {
-            command: Command::Argv(packages::compile()),
-            ..Execution::default()
-        };
-        self.exec(OWNER, id, compile).await?;
-        self.with(OWNER, id, move |held| {
-            let built = held.data().join(packages::BUILT);
-            fs::rename(&built, &place).during(place.display())
-        })
-        .await?;
-        Ok(layer)
+        let (sandbox, owner, id) = (&self.sandbox, &self.owner, &self.id);
+        sandbox.put(owner, id, packages::REQUIREMENTS, text).await?;
+        self.run(packages::install(index), Some(index)).await?;
+        self.run(packages::compile(), None).await?;
+        let (inner, layer) = (Arc::clone(&sandbox.inner), layer.clone());
+        let tenant = self.tenant.clone();
+        let built = format!("sessions/{id}/data/{}", packages::BUILT);
+        // The session is held meanwhile, so that nothing can run in it.
+        let adopt = move |_: &_| inner.layers.add(&layer, &built, &tenant);
+        sandbox.with(owner, id, adopt).await
     }
+
+    /// Runs one step. Whatever is less than all of it is an error.
+    async fn run(&self, argv: Vec<String>, index: Option<&PackageIndex>) -> Result<Report, Error> {
+        let step = Execution {
+            command: Command::Argv(argv),
+            env: packages::environment(),
+            ..Execution::default()
+        };
+        let egress = &self.sandbox.inner.egress;
+        let proxy = index.map(|index| egress.trusting(&self.owner, index.hosts.clone()));
+        let report = self
+            .sandbox
+            .exec_by(&self.owner, &self.id, step, proxy)
+            .await?;
+        if report.outcome != Outcome::Exit(0) || report.hits.contains(&LimitHit::Data) {
+            return Err(failed(&report));
+        }
+        Ok(report)
+    }
+
+    async fn end(mut self) -> Result<(), Error> {
+        self.ended = true;
+        self.sandbox.destroy(&self.owner, &self.id).await
+    }
+}
+
+impl Drop for BuildSession {
+    fn drop(&mut self) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        if !self.ended {
+            let (sandbox, owner, id) = (self.sandbox.clone(), self.owner.clone(), self.id.clone());
+            // What cannot be removed now expires.
+            runtime.spawn(async move { sandbox.destroy(&owner, &id).await });
+        }
+    }
+}
+
+/// What the installer said last, which is where it says what went wrong.
+fn failed(report: &Report) -> Error {
+    let said = format!("{}{}", report.stdout.text, report.stderr.text);
+    let skipped = said.chars().count().saturating_sub(MAX_TOLD_CHARS);
+    let said: String = said.chars().skip(skipped).collect();
+    let full = match report.hits.contains(&LimitHit::Data) {
+        true => "the packages are too large; ",
+        false => "",
+    };
+    let why = format!("{full}{:?}: {said}", report.outcome);
+    Error::Layer { why }
 }

@@ -1,0 +1,238 @@
+//! One requirement, read by the grammar of PEP 508 and written anew from its parts.
+//!
+//! What an installer is given is never the text that somebody wrote: only what was
+//! parsed here is rendered, in one form. So a requirement cannot smuggle in an option, an
+//! address, a path, a comment or a second line, however an installer would read them.
+//! Left out on purpose are direct references (`name @ address`): they name a file instead
+//! of a package of the operator's index.
+
+mod cursor;
+mod marker;
+
+use cursor::{Cursor, Result};
+use marker::Marker;
+use std::fmt;
+
+/// Longest requirement, in bytes.
+pub(super) const MAX_BYTES: usize = 4096;
+
+/// Longest name of a package or an extra, in bytes.
+const MAX_NAME_BYTES: usize = 128;
+
+/// Comparisons of versions, the longer before their own beginnings.
+const OPERATORS: [&str; 8] = ["===", "~=", "==", "!=", "<=", ">=", "<", ">"];
+
+/// What begins the digest of a file that may be installed.
+const HASH: &str = "--hash=sha256:";
+
+/// Hexadecimal digits of a SHA-256.
+const HASH_DIGITS: usize = 64;
+
+/// What archives of packages are called: installers take such a name for a file.
+const ARCHIVES: [&str; 12] = [
+    ".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".xz", ".txz", ".lz", ".tlz", ".lzma",
+];
+
+/// A package, which versions of it, when, and of which content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Requirement {
+    /// Normalised as PEP 503 says.
+    name: String,
+    /// Normalised as well, sorted.
+    extras: Vec<String>,
+    /// Operator and version.
+    versions: Vec<(&'static str, String)>,
+    marker: Option<Marker>,
+    /// SHA-256 of files, in lower-case hex, sorted.
+    hashes: Vec<String>,
+}
+
+impl Requirement {
+    /// Reads a requirement as PEP 508 has it.
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        check(text)?;
+        let mut cursor = Cursor::new(text);
+        cursor.skip_space();
+        if cursor.starts_with(['-', '.', '/']) {
+            return Err("only packages can be asked for: no options, paths or addresses");
+        }
+        let written = name(&mut cursor, "it must begin with the name of a package")?;
+        let mut requirement = Self {
+            name: normalised(written),
+            extras: extras(&mut cursor)?,
+            versions: versions(&mut cursor)?,
+            marker: None,
+            hashes: Vec::new(),
+        };
+        cursor.skip_space();
+        if cursor.take(";") {
+            requirement.marker = Some(Marker::parse(&mut cursor)?);
+            cursor.skip_space();
+        }
+        if !cursor.is_at_end() {
+            return Err(unexpected(&cursor));
+        }
+        let plain = Self {
+            marker: None,
+            ..requirement.clone()
+        };
+        if is_archive(written) || is_archive(&plain.to_string()) {
+            return Err("it must be the name of a package, not of a file");
+        }
+        Ok(requirement)
+    }
+
+    /// Reads a line of a `requirements.txt`, without its comment: a requirement, and
+    /// digests of the files that may satisfy it.
+    pub(super) fn parse_line(line: &str) -> Result<Self> {
+        check(line)?;
+        let Some(first) = first_option(line).filter(|first| *first > 0) else {
+            return Self::parse(line);
+        };
+        let (requirement, options) = line.split_at_checked(first).unwrap_or((line, ""));
+        let mut requirement = Self::parse(requirement)?;
+        for option in options.split_ascii_whitespace() {
+            let digest = option.strip_prefix(HASH).ok_or(
+                "the only option it can have is --hash=sha256: and the 64 digits of a digest",
+            )?;
+            if digest.len() != HASH_DIGITS || !digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return Err("a --hash=sha256: takes the 64 hexadecimal digits of a digest");
+            }
+            requirement.hashes.push(digest.to_ascii_lowercase());
+        }
+        requirement.hashes.sort();
+        requirement.hashes.dedup();
+        Ok(requirement)
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if !self.extras.is_empty() {
+            write!(f, "[{}]", self.extras.join(","))?;
+        }
+        for (index, (operator, version)) in self.versions.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(f, "{comma}{operator}{version}")?;
+        }
+        if let Some(marker) = &self.marker {
+            write!(f, " ; {marker}")?;
+        }
+        for hash in &self.hashes {
+            write!(f, " {HASH}{hash}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Nothing of PEP 508 is longer than this or outside of ASCII, and the only white space
+/// within a line is a space or a tab.
+fn check(text: &str) -> Result<()> {
+    if text.len() > MAX_BYTES {
+        return Err("it is longer than 4096 bytes");
+    }
+    if text
+        .bytes()
+        .any(|byte| byte != b'\t' && byte.is_ascii_control())
+        || !text.is_ascii()
+    {
+        return Err("it holds a control character, or one that is not ASCII");
+    }
+    Ok(())
+}
+
+/// Where the first word begins that installers read as an option.
+fn first_option(line: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
+    (0..bytes.len()).find(|at| {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        bytes.get(*at) == Some(&b'-') && before.is_none_or(blank)
+    })
+}
+
+/// A name: letters, digits and, between them, `.`, `-` and `_`.
+fn name<'a>(cursor: &mut Cursor<'a>, missing: &'static str) -> Result<&'a str> {
+    let name = cursor.take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'));
+    let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    if name.len() > MAX_NAME_BYTES || !ends(name.chars().next()) || !ends(name.chars().last()) {
+        return Err(missing);
+    }
+    Ok(name)
+}
+
+/// The one spelling of a name that all others stand for (PEP 503).
+fn normalised(name: &str) -> String {
+    let parts = name.split(['.', '-', '_']).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("-").to_ascii_lowercase()
+}
+
+fn extras(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
+    let mut extras = Vec::new();
+    cursor.skip_space();
+    if !cursor.take("[") {
+        return Ok(extras);
+    }
+    cursor.skip_space();
+    while !cursor.take("]") {
+        if !extras.is_empty() && !cursor.take(",") {
+            return Err("extras are names with commas between them, in brackets");
+        }
+        cursor.skip_space();
+        let extra = name(
+            cursor,
+            "extras are names with commas between them, in brackets",
+        )?;
+        extras.push(normalised(extra));
+        cursor.skip_space();
+    }
+    extras.sort();
+    extras.dedup();
+    Ok(extras)
+}
+
+fn versions(cursor: &mut Cursor<'_>) -> Result<Vec<(&'static str, String)>> {
+    cursor.skip_space();
+    let parenthesis = cursor.take("(");
+    let mut versions = Vec::new();
+    cursor.skip_space();
+    while let Some(operator) = cursor.take_any(&OPERATORS) {
+        cursor.skip_space();
+        let fine = |c: char| c.is_ascii_alphanumeric() || "-_.*+!".contains(c);
+        let version = cursor.take_while(fine);
+        if !version.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+            return Err("a version must follow each comparison");
+        }
+        versions.push((operator, version.to_owned()));
+        cursor.skip_space();
+        if !cursor.take(",") {
+            break;
+        }
+        cursor.skip_space();
+        if !cursor.starts_with(['<', '>', '=', '!', '~']) {
+            return Err("another version must follow each comma");
+        }
+    }
+    if parenthesis && (versions.is_empty() || !cursor.take(")")) {
+        return Err("what is in parentheses must be versions");
+    }
+    Ok(versions)
+}
+
+fn is_archive(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ARCHIVES.iter().any(|ending| text.ends_with(ending))
+}
+
+/// What is most likely wrong with what follows a package and its versions.
+fn unexpected(cursor: &Cursor<'_>) -> &'static str {
+    if cursor.starts_with(['@', '/', ':', '+', '\\', '#']) {
+        "it must come from the package index, not from an address or path"
+    } else {
+        "a package is its name, extras, versions and a marker (PEP 508), and this is more"
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! Whether what a build left can become a layer. Packages may have run code of their own
+//! in the build, so the tree is judged like anything a sandbox made: opened without
+//! following a link, and made of folders, regular files and links that stay within it,
+//! and of nothing else.
+
+use crate::error::{During, Error};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, RawMode, ResolveFlags, StatxFlags, Uid,
+};
+use rustix::io::Errno;
+use std::ffi::CStr;
+use std::path::Path;
+
+/// Names are resolved downward, and through no link.
+const PLAIN: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS)
+    .union(ResolveFlags::NO_XDEV);
+
+/// Links are resolved, as long as they stay.
+const WITHIN: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_MAGICLINKS)
+    .union(ResolveFlags::NO_XDEV);
+
+/// Folders within folders.
+const MAX_DEPTH: usize = 64;
+
+const FOLDER_MODE: RawMode = 0o755;
+const FILE_MODE: RawMode = 0o444;
+const PROGRAM_MODE: RawMode = 0o555;
+
+/// Bits of a mode that give rights to whoever executes a file.
+const SET_ID: RawMode = 0o6000;
+
+/// How much a tree may hold.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) entries: u64,
+    pub(super) bytes: u64,
+}
+
+/// Checks the folder at `path` beneath `root` and makes all of it ours and read-only.
+/// Returns the bytes it takes. No process may be alive that could write to it.
+pub(super) fn accept(
+    root: &Path,
+    path: &str,
+    bounds: Bounds,
+    become_owner: bool,
+) -> Result<u64, Error> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::openat(CWD, root, flags, Mode::empty()).during("the state folder")?;
+    let tree = match rustix::fs::openat2(&root, path, flags, Mode::empty(), PLAIN) {
+        Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT | Errno::XDEV) => {
+            return Err(refused("", "the build left no folder of packages"));
+        }
+        opened => opened.during("the built packages")?,
+    };
+    let owner = become_owner.then(|| (rustix::process::geteuid(), rustix::process::getegid()));
+    let mut judge = Judge {
+        tree: tree.as_fd(),
+        owner,
+        left: bounds,
+        bytes: 0,
+    };
+    judge.folder(&tree, "", 0)?;
+    Ok(judge.bytes)
+}
+
+struct Judge<'a> {
+    tree: rustix::fd::BorrowedFd<'a>,
+    /// Whom everything is given to, if we may.
+    owner: Option<(Uid, Gid)>,
+    left: Bounds,
+    bytes: u64,
+}
+
+impl Judge<'_> {
+    fn folder(&mut self, folder: &OwnedFd, path: &str, depth: usize) -> Result<(), Error> {
+        if depth > MAX_DEPTH {
+            return Err(refused(path, "its folders are too deep"));
+        }
+        for entry in Dir::read_from(folder).during("the built packages")? {
+            let entry = entry.during("the built packages")?;
+            let name = entry.file_name();
+            if name == c"." || name == c".." {
+                continue;
+            }
+            let text = name.to_str().ok();
+            let text = text.filter(|text| !text.chars().any(char::is_control));
+            let text = text.ok_or_else(|| refused(path, "a name in it is no plain text"))?;
+            let here = if path.is_empty() {
+                text.to_owned()
+            } else {
+                format!("{path}/{text}")
+            };
+            self.entry(folder, name, &here, depth)?;
+        }
+        self.adopt(folder, FOLDER_MODE)
+    }
+
+    fn entry(
+        &mut self,
+        folder: &OwnedFd,
+        name: &CStr,
+        path: &str,
+        depth: usize,
+    ) -> Result<(), Error> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let found = rustix::fs::statx(folder, name, flags, StatxFlags::BASIC_STATS);
+        let found = found.during("the built packages")?;
+        let mode = RawMode::from(found.stx_mode);
+        self.count(path, found.stx_size)?;
+        let kind = FileType::from_raw_mode(mode);
+        if kind != FileType::Symlink && mode & SET_ID != 0 {
+            return Err(refused(path, "it has a set-id bit"));
+        }
+        match kind {
+            FileType::Directory => {
+                let down = open(folder, name, OFlags::DIRECTORY)?;
+                self.folder(&down, path, depth + 1)
+            }
+            FileType::RegularFile if found.stx_nlink > 1 => {
+                Err(refused(path, "it has more than one name"))
+            }
+            FileType::RegularFile => {
+                let file = open(folder, name, OFlags::NONBLOCK)?;
+                let executable = mode & 0o111 != 0;
+                let mode = if executable { PROGRAM_MODE } else { FILE_MODE };
+                self.adopt(&file, mode)
+            }
+            FileType::Symlink => self.link(folder, name, path),
+            _ => Err(refused(path, "it is no file, folder or link")),
+        }
+    }
+
+    /// The kernel says whether a link stays within the tree: links may go through others.
+    fn link(&self, folder: &OwnedFd, name: &CStr, path: &str) -> Result<(), Error> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match rustix::fs::openat2(self.tree, path, flags, Mode::empty(), WITHIN) {
+            // One that leads to nothing leads nowhere else: the tree changes no more.
+            Ok(_) | Err(Errno::NOENT) => {}
+            Err(_) => return Err(refused(path, "it is a link that leaves the packages")),
+        }
+        let Some((uid, gid)) = self.owner else {
+            return Ok(());
+        };
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::chownat(folder, name, Some(uid), Some(gid), flags).during("the built packages")
+    }
+
+    fn adopt(&self, entry: &OwnedFd, mode: RawMode) -> Result<(), Error> {
+        if let Some((uid, gid)) = self.owner {
+            rustix::fs::fchown(entry, Some(uid), Some(gid)).during("the built packages")?;
+        }
+        rustix::fs::fchmod(entry, Mode::from_raw_mode(mode)).during("the built packages")
+    }
+
+    fn count(&mut self, path: &str, bytes: u64) -> Result<(), Error> {
+        let too_much = || refused(path, "with it the packages are too many or too large");
+        self.left.entries = self.left.entries.checked_sub(1).ok_or_else(too_much)?;
+        self.left.bytes = self.left.bytes.checked_sub(bytes).ok_or_else(too_much)?;
+        self.bytes += bytes;
+        Ok(())
+    }
+}
+
+fn open(folder: &OwnedFd, name: &CStr, kind: OFlags) -> Result<OwnedFd, Error> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | kind;
+    rustix::fs::openat2(folder, name, flags, Mode::empty(), PLAIN).during("the built packages")
+}
+
+fn refused(path: &str, why: &str) -> Error {
+    let why = match path {
+        "" => why.to_owned(),
+        path => {
+            let path: String = path.chars().take(200).collect();
+            format!("{path:?}: {why}")
+        }
+    };
+    Error::Layer { why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::PathBuf;
+
+    const BOUNDS: Bounds = Bounds {
+        entries: 20,
+        bytes: 1 << 20,
+    };
+
+    /// A state folder with a tree in it that is fine before `change`.
+    fn judged(change: impl FnOnce(&Path)) -> (tempfile::TempDir, Result<u64, Error>) {
+        let state = tempfile::tempdir().unwrap();
+        let layer = state.path().join("data/layer");
+        fs::create_dir_all(layer.join("pkg/sub")).unwrap();
+        fs::write(layer.join("pkg/a.py"), "a = 1\n").unwrap();
+        symlink("../a.py", layer.join("pkg/sub/b.py")).unwrap();
+        change(&layer);
+        let accepted = accept(state.path(), "data/layer", BOUNDS, false);
+        (state, accepted)
+    }
+
+    fn why(change: impl FnOnce(&Path)) -> String {
+        judged(change).1.unwrap_err().to_string()
+    }
+
+    #[test]
+    fn folders_files_and_inner_links_are_taken_and_become_read_only() {
+        let (state, accepted) = judged(|layer| {
+            fs::write(layer.join("run"), "x").unwrap();
+            fs::set_permissions(layer.join("run"), PermissionsExt::from_mode(0o777)).unwrap();
+            fs::set_permissions(layer.join("pkg"), PermissionsExt::from_mode(0o777)).unwrap();
+            symlink("nothing-here", layer.join("dangling")).unwrap();
+        });
+        assert!(accepted.unwrap() >= 7);
+        let mode = |path: &str| {
+            let path = state.path().join("data/layer").join(path);
+            fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+        };
+        let modes = ["", "pkg", "pkg/a.py", "run"].map(mode);
+        assert_eq!(modes, [0o755, 0o755, 0o444, 0o555]);
+    }
+
+    #[test]
+    fn links_that_leave_are_refused_also_through_others() {
+        let leaving: [(&str, &str); 5] = [
+            ("/etc/passwd", "x"),
+            ("../../meta.json", "x"),
+            ("..", "x"),
+            ("../../../other", "pkg/sub/x"),
+            ("/proc/self/root", "x"),
+        ];
+        for (target, name) in leaving {
+            let message = why(|layer| symlink(target, layer.join(name)).unwrap());
+            assert!(
+                message.contains("leaves the packages"),
+                "{target}: {message}"
+            );
+        }
+        // Word by word this one stays: pkg/sub/up/../x. But `up` is the top itself.
+        let message = why(|layer| {
+            symlink("../..", layer.join("pkg/sub/up")).unwrap();
+            symlink("pkg/sub/up/../x", layer.join("sly")).unwrap();
+        });
+        assert!(message.contains("\"sly\""), "{message}");
+    }
+
+    #[test]
+    fn what_is_no_folder_of_its_own_is_refused() {
+        let instead: [fn(&Path); 4] = [
+            |layer| symlink("../other", layer).unwrap(),
+            |layer| symlink("/", layer).unwrap(),
+            |layer| fs::write(layer, "x").unwrap(),
+            |_| {},
+        ];
+        for make in instead {
+            let message = why(|layer| {
+                fs::create_dir(layer.with_file_name("other")).unwrap();
+                fs::remove_dir_all(layer).unwrap();
+                make(layer);
+            });
+            assert!(message.contains("no folder of packages"), "{message}");
+        }
+        let message = why(|layer| {
+            let data = layer.parent().unwrap();
+            fs::rename(data, data.with_file_name("real")).unwrap();
+            symlink("real", data).unwrap();
+        });
+        assert!(message.contains("no folder of packages"), "{message}");
+    }
+
+    #[test]
+    fn odd_kinds_bits_and_names_are_refused() {
+        let fifo = |path: PathBuf| {
+            rustix::fs::mknodat(CWD, path, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        };
+        assert!(why(|layer| fifo(layer.join("f"))).contains("no file, folder or link"));
+        let socket = why(|layer| {
+            std::os::unix::net::UnixListener::bind(layer.join("s")).unwrap();
+        });
+        assert!(socket.contains("no file, folder or link"), "{socket}");
+        for bits in [0o4755, 0o2755] {
+            let message = why(|layer| {
+                let file = layer.join("pkg/a.py");
+                fs::set_permissions(file, PermissionsExt::from_mode(bits)).unwrap();
+            });
+            assert!(message.contains("set-id"), "{message}");
+        }
+        let linked = why(|layer| {
+            fs::hard_link(layer.join("pkg/a.py"), layer.join("again")).unwrap();
+        });
+        assert!(linked.contains("more than one name"), "{linked}");
+        for name in [&b"a\xff"[..], b"a\nb", b"a\x1bb"] {
+            let message = why(|layer| {
+                fs::write(layer.join(OsStr::from_bytes(name)), "").unwrap();
+            });
+            assert!(message.contains("no plain text"), "{message}");
+        }
+    }
+
+    #[test]
+    fn more_than_its_bounds_is_refused() {
+        let many = why(|layer| {
+            for number in 0..20 {
+                fs::write(layer.join(number.to_string()), "").unwrap();
+            }
+        });
+        assert!(many.contains("too many"), "{many}");
+        let large = why(|layer| {
+            let file = fs::File::create(layer.join("sparse")).unwrap();
+            file.set_len(2 << 20).unwrap();
+        });
+        assert!(large.contains("too large"), "{large}");
+        let deep = why(|layer| {
+            let path: PathBuf = std::iter::repeat_n("d", 70).collect();
+            fs::create_dir_all(layer.join(path)).unwrap();
+        });
+        assert!(deep.contains("too"), "{deep}");
+    }
+}
