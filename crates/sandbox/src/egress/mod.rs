@@ -9,21 +9,109 @@
 //!
 //! What it cannot see: inside TLS. It compares the name in the ClientHello with the one
 //! asked for, but a server that answers for other names behind the same certificate can
-//! still be asked for them. Secrets are swapped in for plain HTTP only.
+//! still be asked for them. The exception are hosts that the command has a secret for:
+//! their TLS is opened (`intercept`), so that stand-ins can be replaced.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `authority` | host names and ports in one form |
+//! | `rules` | which domains, and which secrets for them |
+//! | `head` | heads of requests: strict parsing, writing anew with secrets |
+//! | `client_hello` | the one server name of a TLS client |
+//! | `intercept` | the certificate authority of a command, TLS with real servers |
+//! | `proxy` | connections: their bounds, checks and bytes |
+//! | `dial` | resolving and connecting |
 
 mod address;
+mod authority;
+mod client_hello;
 mod dial;
 mod head;
+#[doc(hidden)]
+pub mod inspect;
+mod intercept;
 mod proxy;
 mod rules;
-mod tls;
 
 pub use dial::{BoxFuture, Dial, SystemDial};
 pub use rules::{DomainRule, NoDomain, Secret};
 
+pub(crate) use intercept::Trust;
 pub(crate) use proxy::Proxy;
 
+use crate::error::Error;
+use crate::settings::Settings;
+use intercept::TlsOpener;
+use proxy::{Shares, Timeouts};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What the proxies of all commands share.
+#[derive(Debug)]
+pub(crate) struct Egress {
+    dial: Arc<dyn Dial>,
+    /// How TLS is opened for hosts with secrets, unless the operator wants none opened.
+    opener: Option<Arc<TlsOpener>>,
+    shares: Shares,
+}
+
+impl Egress {
+    /// # Errors
+    /// When the operator's certificates cannot be read.
+    pub(crate) fn new(settings: &Settings) -> Result<Self, Error> {
+        let opener = settings.open_tls.then(|| {
+            let (runtime, extra_ca) = (settings.runtime.clone(), settings.extra_ca_file.clone());
+            TlsOpener::new(runtime, extra_ca).map(Arc::new)
+        });
+        Ok(Self {
+            dial: Arc::clone(&settings.dial),
+            opener: opener.transpose()?,
+            shares: Shares::default(),
+        })
+    }
+
+    /// The proxy of one command.
+    ///
+    /// # Errors
+    /// When no certificate authority can be made for it.
+    pub(crate) fn proxy(
+        &self,
+        owner: &str,
+        domains: Vec<DomainRule>,
+        secrets: Vec<Secret>,
+    ) -> Result<Arc<Proxy>, Error> {
+        let opener = self.opener.as_ref().filter(|_| !secrets.is_empty());
+        Ok(Arc::new(Proxy {
+            domains,
+            secrets,
+            opening: opener.map(TlsOpener::for_command).transpose()?,
+            ..self.plain(owner)
+        }))
+    }
+
+    /// The same for domains that the operator has named and that may be internal, without
+    /// secrets.
+    pub(crate) fn trusting(&self, owner: &str, domains: Vec<DomainRule>) -> Arc<Proxy> {
+        Arc::new(Proxy {
+            domains,
+            any_address: true,
+            ..self.plain(owner)
+        })
+    }
+
+    fn plain(&self, owner: &str) -> Proxy {
+        Proxy {
+            domains: Vec::new(),
+            secrets: Vec::new(),
+            dial: Arc::clone(&self.dial),
+            any_address: false,
+            opening: None,
+            share: self.shares.for_owner(owner),
+            timeouts: Timeouts::default(),
+            seen: std::sync::Mutex::default(),
+        }
+    }
+}
 
 /// A connection that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +122,9 @@ pub struct Connection {
     pub port: u16,
     /// Whether it was let through, or why not.
     pub verdict: Verdict,
+    /// What exactly was wrong, where the verdict does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// What became of a connection.
@@ -52,8 +143,27 @@ pub enum Verdict {
     PrivateAddress,
     /// The address does not answer.
     Unreachable,
+    /// The server's certificate is not valid for its name; seen only where TLS is opened.
+    BadCertificate,
     /// TLS for another name than was asked for, or no TLS at all.
     OtherName,
     /// Not a request this proxy takes.
     BadRequest,
+}
+
+impl Verdict {
+    /// The verdict in words.
+    fn explain(self) -> &'static str {
+        match self {
+            Self::Allowed => "it is allowed",
+            Self::NotAllowed => "the domain is not among those this session may reach",
+            Self::Port => "only port 80 for http and port 443 for https can be reached",
+            Self::Unresolved => "the name leads to no address",
+            Self::PrivateAddress => "the name leads to an address that is not public",
+            Self::Unreachable => "the server does not answer",
+            Self::BadCertificate => "the server's certificate is not valid for this name",
+            Self::OtherName => "TLS is for another name, or is no TLS",
+            Self::BadRequest => "this is not a request the proxy takes",
+        }
+    }
 }

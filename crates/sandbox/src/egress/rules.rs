@@ -95,7 +95,8 @@ impl fmt::Display for DomainRule {
 }
 
 /// A secret that commands know by a stand-in only. The proxy puts the value in its
-/// place in the headers of plain HTTP requests to the domain it is for.
+/// place in the headers of requests to the domain it is for, over plain HTTP and over TLS
+/// that it opens for that.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret {
     /// What stands for it inside.

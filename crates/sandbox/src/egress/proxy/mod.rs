@@ -1,68 +1,107 @@
-//! The proxy of one execution: takes connections until it is dropped.
+//! The proxy of one command: takes connections until it is dropped.
 
-mod passing;
+mod opened;
+mod relay;
+mod share;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use share::{Share, Shares};
+
 use crate::egress::address::is_public;
+use crate::egress::authority::Authority;
+use crate::egress::client_hello::Hello;
 use crate::egress::dial::Dial;
-use crate::egress::head::{self, Asked};
+use crate::egress::head::{self, Forward, HTTP_PORT, HTTPS_PORT, Request};
+use crate::egress::intercept::{Opening, Trust, is_for_secret};
 use crate::egress::rules::{DomainRule, Secret};
-use crate::egress::tls::{self, Hello};
 use crate::egress::{Connection, Verdict};
-use passing::{pass_on, read_head, read_hello};
+use relay::{Sent, exchange, read_head, read_hello};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::io::{AsyncWriteExt, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-/// Connections at once; more wait to be accepted.
-const MOST: usize = 64;
-
 /// Connections that are remembered for the report.
-const REMEMBERED: usize = 200;
+const MAX_REMEMBERED: usize = 200;
 
-/// How long a client may take to say what it wants, and a server to answer the call.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long to wait after a connection could not be accepted: descriptors are short for
+/// a moment.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Alerts that end TLS before it begins: the name is not the right one, or not readable.
+const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
+const DECODE_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 50];
+
+/// How long things may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeouts {
+    /// Each step before bytes are passed on: a head, a name's addresses, a connection, a
+    /// handshake.
+    pub(crate) step: Duration,
+    /// Between bytes, in whichever direction.
+    pub(crate) idle: Duration,
+    /// A connection as a whole.
+    pub(crate) total: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            step: Duration::from_secs(20),
+            idle: Duration::from_secs(300),
+            total: Duration::from_secs(60 * 60),
+        }
+    }
+}
 
 /// What it lets through, and what it has seen.
 #[derive(Debug)]
 pub(crate) struct Proxy {
-    domains: Vec<DomainRule>,
-    secrets: Vec<Secret>,
-    dial: Arc<dyn Dial>,
+    pub(super) domains: Vec<DomainRule>,
+    pub(super) secrets: Vec<Secret>,
+    pub(super) dial: Arc<dyn Dial>,
     /// Whether the domains may have addresses that are not public.
-    any_address: bool,
-    seen: Mutex<Vec<Connection>>,
+    pub(super) any_address: bool,
+    /// How TLS is opened for hosts with a secret, if it is.
+    pub(super) opening: Option<Opening>,
+    pub(super) share: Share,
+    pub(super) timeouts: Timeouts,
+    pub(super) seen: Mutex<Vec<Connection>>,
+}
+
+/// Why something is not let through.
+struct Refusal {
+    verdict: Verdict,
+    /// More than the verdict says.
+    reason: Option<String>,
+}
+
+impl From<Verdict> for Refusal {
+    fn from(verdict: Verdict) -> Self {
+        Self {
+            verdict,
+            reason: None,
+        }
+    }
+}
+
+impl From<head::Malformed> for Refusal {
+    fn from(head::Malformed(why): head::Malformed) -> Self {
+        Self {
+            verdict: Verdict::BadRequest,
+            reason: Some(why.to_owned()),
+        }
+    }
 }
 
 impl Proxy {
-    pub(crate) fn new(
-        domains: Vec<DomainRule>,
-        secrets: Vec<Secret>,
-        dial: Arc<dyn Dial>,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            domains,
-            secrets,
-            dial,
-            any_address: false,
-            seen: Mutex::default(),
-        })
-    }
-
-    /// The same, for domains that the operator has named and that may be internal.
-    pub(crate) fn trusting(domains: Vec<DomainRule>, dial: Arc<dyn Dial>) -> Arc<Self> {
-        Arc::new(Self {
-            domains,
-            secrets: Vec::new(),
-            dial,
-            any_address: true,
-            seen: Mutex::default(),
-        })
+    /// What the command must be given to trust this proxy, if it opens TLS.
+    pub(crate) fn trust(&self) -> Option<Trust> {
+        self.opening.as_ref().map(Opening::trust)
     }
 
     /// Serves connections for ever; dropped, it ends them all.
@@ -70,15 +109,22 @@ impl Proxy {
         let mut open = JoinSet::new();
         loop {
             while open.try_join_next().is_some() {}
-            if open.len() >= MOST {
+            if open.len() >= share::MAX_PER_COMMAND {
                 open.join_next().await;
             }
             let Ok((client, _)) = listener.accept().await else {
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            };
+            let Some(permit) = self.share.take().await else {
                 return;
             };
             let proxy = Arc::clone(&self);
-            // A connection that breaks concerns its two ends only.
-            open.spawn(async move { proxy.connection(client).await.ok() });
+            open.spawn(async move {
+                // A connection that breaks concerns its two ends only.
+                let _ = proxy.connection(client).await;
+                drop(permit);
+            });
         }
     }
 
@@ -90,105 +136,148 @@ impl Proxy {
             .clone()
     }
 
-    fn remember(&self, host: &str, port: u16, verdict: Verdict) {
+    fn remember(&self, to: Option<&Authority>, refusal: Refusal) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.len() < REMEMBERED {
+        if seen.len() < MAX_REMEMBERED {
             seen.push(Connection {
-                host: host.to_owned(),
-                port,
-                verdict,
+                host: to.map(|to| to.host.to_string()).unwrap_or_default(),
+                port: to.map_or(0, |to| to.port),
+                verdict: refusal.verdict,
+                reason: refusal.reason,
             });
         }
     }
 
     async fn connection(&self, mut client: TcpStream) -> io::Result<()> {
-        let (asked, rest) = tokio::time::timeout(PATIENCE, read_head(&mut client)).await??;
-        match asked {
-            Some(Asked::Connect { host, port }) => match self.open(&host, port, 443).await {
-                Ok(server) => self.tunnel(client, server, &host, port).await,
-                Err(verdict) => self.refuse(client, &host, port, verdict).await,
+        let Some((head, rest)) = self.step(read_head(&mut client)).await? else {
+            let refusal = head::Malformed("the head is too long, or does not end").into();
+            return self.refuse(&mut client, None, refusal).await;
+        };
+        match head::parse_proxy_request(&head) {
+            Ok(Request::Connect(to)) => match self.open(&to, HTTPS_PORT).await {
+                Ok(server) => self.connect(client, server, to, rest).await,
+                Err(verdict) => self.refuse(&mut client, Some(&to), verdict.into()).await,
             },
-            Some(Asked::Http {
-                host,
-                port,
-                head,
-                body,
-            }) => match self.open(&host, port, 80).await {
-                Ok(server) => {
-                    self.remember(&host, port, Verdict::Allowed);
-                    let head = head::reveal(&head, &host, &self.secrets);
-                    pass_on(client, server, &head, &rest, body).await
+            Ok(Request::Forward(request)) => match self.open(&request.to, HTTP_PORT).await {
+                Ok(server) => self.forward(client, server, &request, &rest).await,
+                Err(verdict) => {
+                    let to = Some(&request.to);
+                    self.refuse(&mut client, to, verdict.into()).await
                 }
-                Err(verdict) => self.refuse(client, &host, port, verdict).await,
             },
-            None => self.refuse(client, "", 0, Verdict::BadRequest).await,
+            Err(malformed) => self.refuse(&mut client, None, malformed.into()).await,
         }
     }
 
+    /// Something that must be done soon.
+    async fn step<T>(&self, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+        tokio::time::timeout(self.timeouts.step, work).await?
+    }
+
     /// Checks a target in every respect and connects to the address that was checked.
-    async fn open(&self, host: &str, port: u16, expected: u16) -> Result<TcpStream, Verdict> {
+    async fn open(&self, to: &Authority, expected_port: u16) -> Result<TcpStream, Verdict> {
+        let host = to.host.as_str();
         if !self.domains.iter().any(|rule| rule.covers(host)) {
             return Err(Verdict::NotAllowed);
         }
-        if port != expected {
+        if to.port != expected_port {
             return Err(Verdict::Port);
         }
-        let found = tokio::time::timeout(PATIENCE, self.dial.resolve(host)).await;
-        let found = found.ok().and_then(Result::ok).unwrap_or_default();
+        let found = self.step(self.dial.resolve(host)).await.unwrap_or_default();
         let address = *found.first().ok_or(Verdict::Unresolved)?;
         // One bad address among good ones is a trap, not a mistake.
         if !self.any_address && !found.iter().all(|address| is_public(*address)) {
             return Err(Verdict::PrivateAddress);
         }
-        let connected = self.dial.connect(SocketAddr::new(address, port));
-        let connected = tokio::time::timeout(PATIENCE, connected).await;
-        connected
-            .ok()
-            .and_then(Result::ok)
-            .ok_or(Verdict::Unreachable)
+        let connected = self.dial.connect(SocketAddr::new(address, to.port));
+        self.step(connected).await.map_err(|_| Verdict::Unreachable)
     }
 
-    /// Lets TLS for the very name through, and nothing else.
-    async fn tunnel(
+    /// Passes on one request that was checked, with the secrets for its host.
+    async fn forward(
+        &self,
+        mut client: impl AsyncRead + AsyncWrite + Unpin,
+        server: impl AsyncRead + AsyncWrite,
+        request: &Forward,
+        rest: &[u8],
+    ) -> io::Result<()> {
+        let head = match request.render(&self.secrets) {
+            Ok(head) => head,
+            Err(malformed) => {
+                let to = Some(&request.to);
+                return self.refuse(&mut client, to, malformed.into()).await;
+            }
+        };
+        self.remember(Some(&request.to), Verdict::Allowed.into());
+        let sent = Sent {
+            head: &head,
+            rest,
+            body_bytes: request.body_bytes(),
+        };
+        exchange(client, server, sent, &self.timeouts).await
+    }
+
+    /// Lets TLS for the very name through, opened where a secret may be in it.
+    async fn connect(
         &self,
         mut client: TcpStream,
         mut server: TcpStream,
-        host: &str,
-        port: u16,
+        to: Authority,
+        mut hello: Vec<u8>,
     ) -> io::Result<()> {
         client
             .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
             .await?;
-        let hello = tokio::time::timeout(PATIENCE, read_hello(&mut client)).await??;
-        let name = tls::server_name(&hello);
-        if name != Hello::Name(host.to_owned()) {
-            self.remember(host, port, Verdict::OtherName);
-            return Ok(());
-        }
-        self.remember(host, port, Verdict::Allowed);
-        server.write_all(&hello).await?;
-        copy_bidirectional(&mut client, &mut server).await.map(drop)
+        let (refusal, alert) = match self.step(read_hello(&mut client, &mut hello)).await? {
+            Hello::Name(name) if name == to.host => {
+                return match &self.opening {
+                    Some(opening) if is_for_secret(&to.host, &self.secrets) => {
+                        self.serve_opened(opening, client, hello, server, &to).await
+                    }
+                    _ => {
+                        self.remember(Some(&to), Verdict::Allowed.into());
+                        server.write_all(&hello).await?;
+                        relay::tunnel(client, server, &self.timeouts).await
+                    }
+                };
+            }
+            Hello::Name(name) => {
+                let reason = format!("the ClientHello names {name}");
+                (reason, UNRECOGNIZED_NAME)
+            }
+            Hello::Incomplete => (String::new(), DECODE_ERROR),
+            Hello::Refused(why) => (why.to_owned(), DECODE_ERROR),
+        };
+        let refusal = Refusal {
+            verdict: Verdict::OtherName,
+            reason: Some(refusal),
+        };
+        self.remember(Some(&to), refusal);
+        client.write_all(&alert).await?;
+        client.shutdown().await
     }
 
     async fn refuse(
         &self,
-        mut client: TcpStream,
-        host: &str,
-        port: u16,
-        verdict: Verdict,
+        client: &mut (impl AsyncRead + AsyncWrite + Unpin),
+        to: Option<&Authority>,
+        refusal: Refusal,
     ) -> io::Result<()> {
-        self.remember(host, port, verdict);
-        let status = match verdict {
+        let status = match refusal.verdict {
             Verdict::BadRequest => "400 Bad Request",
-            Verdict::Unresolved | Verdict::Unreachable => "502 Bad Gateway",
+            Verdict::Unresolved | Verdict::Unreachable | Verdict::BadCertificate => {
+                "502 Bad Gateway"
+            }
             _ => "403 Forbidden",
         };
-        let why = format!("The sandbox's proxy refuses {host}:{port}: {verdict:?}\n");
-        let head = format!(
-            "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
-            why.len()
-        );
-        client.write_all((head + &why).as_bytes()).await?;
-        client.shutdown().await
+        let what = match to {
+            Some(to) => format!("{}:{}", to.host, to.port),
+            None => "this request".to_owned(),
+        };
+        let reason = refusal.reason.as_deref();
+        let why = reason.unwrap_or_else(|| refusal.verdict.explain());
+        let text = format!("The sandbox's proxy refuses {what}: {why}\n");
+        self.remember(to, refusal);
+        self.step(relay::answer(client, status, &text)).await
     }
 }

@@ -1,8 +1,9 @@
 //! The proxy against a network that the test makes up.
 
 use super::*;
+use crate::egress::Egress;
+use crate::egress::client_hello::tests::{ambiguous, hello};
 use crate::egress::dial::BoxFuture;
-use crate::egress::tls::tests::hello;
 use std::net::IpAddr;
 use tokio::io::AsyncReadExt;
 
@@ -31,6 +32,10 @@ struct World {
 }
 
 async fn world(addresses: &[&str]) -> World {
+    world_with(addresses, Timeouts::default()).await
+}
+
+async fn world_with(addresses: &[&str], timeouts: Timeouts) -> World {
     let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
     let dial = Arc::new(Fake {
@@ -45,7 +50,13 @@ async fn world(addresses: &[&str]) -> World {
         value: "s3cret".into(),
         domain: "good.com".parse().unwrap(),
     };
-    let proxy = Proxy::new(domains, vec![secret], dial);
+    let egress = Egress {
+        dial,
+        opener: None,
+        shares: Shares::default(),
+    };
+    let mut proxy = egress.proxy("owner", domains, vec![secret]).unwrap();
+    Arc::get_mut(&mut proxy).unwrap().timeouts = timeouts;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(Arc::clone(&proxy).serve(listener));
@@ -126,6 +137,14 @@ async fn other_domains_ports_and_nonsense_are_refused() {
             "HTTP/1.1 403 Forbidden",
         ),
         ("what is this\r\n\r\n", "HTTP/1.1 400 Bad Request"),
+        (
+            "GET http://good.com/\tHTTP/1.1\nHost:evil.com\nX:\t HTTP/1.1\r\nx-key: STAND-IN\r\n\r\n",
+            "HTTP/1.1 400 Bad Request",
+        ),
+        (
+            "GET http://good.com/ HTTP/1.1\r\nhost: evil.com\r\nx-key: STAND-IN\r\n\r\n",
+            "HTTP/1.1 400 Bad Request",
+        ),
     ] {
         assert_eq!(world.ask(request).await, status, "{request}");
     }
@@ -178,4 +197,97 @@ async fn a_tunnel_carries_tls_for_its_own_name_only() {
         );
         assert_eq!(world.verdicts(), [verdict]);
     }
+}
+
+#[tokio::test]
+async fn a_client_hello_that_names_two_servers_or_none_never_leaves() {
+    for bytes in ambiguous("a.fine.org", "evil.com") {
+        let world = world(&["93.184.216.34"]).await;
+        let mut client = TcpStream::connect(world.address).await.unwrap();
+        let connect = b"CONNECT a.fine.org:443 HTTP/1.1\r\n\r\n";
+        client.write_all(connect).await.unwrap();
+        let (mut server, _) = world.server.accept().await.unwrap();
+        client.write_all(&bytes).await.unwrap();
+        let mut seen = Vec::new();
+        server.read_to_end(&mut seen).await.unwrap();
+        assert_eq!(seen, b"", "{bytes:?}");
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        assert!(answer.ends_with(&DECODE_ERROR), "{answer:?}");
+        let refused = &world.proxy.seen()[0];
+        assert_eq!(refused.verdict, Verdict::OtherName);
+        assert!(
+            refused
+                .reason
+                .as_ref()
+                .is_some_and(|why| why.contains("ClientHello"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_client_may_send_its_hello_together_with_its_request() {
+    let world = world(&["93.184.216.34"]).await;
+    let mut client = TcpStream::connect(world.address).await.unwrap();
+    let connect = b"CONNECT A.fine.org.:443 HTTP/1.1\r\n\r\n";
+    let hello = hello("a.fine.org");
+    client
+        .write_all(&[&connect[..], &hello].concat())
+        .await
+        .unwrap();
+    client.shutdown().await.unwrap();
+    let (mut server, _) = world.server.accept().await.unwrap();
+    let mut seen = Vec::new();
+    server.read_to_end(&mut seen).await.unwrap();
+    assert_eq!(seen, hello);
+}
+
+#[tokio::test]
+async fn a_body_that_ends_early_ends_the_request() {
+    let world = world(&["93.184.216.34"]).await;
+    let mut client = TcpStream::connect(world.address).await.unwrap();
+    let request = b"POST http://good.com/ HTTP/1.1\r\ncontent-length: 10\r\n\r\nabc";
+    client.write_all(request).await.unwrap();
+    client.shutdown().await.unwrap();
+    let (mut server, _) = world.server.accept().await.unwrap();
+    let mut seen = Vec::new();
+    server.read_to_end(&mut seen).await.unwrap();
+    assert!(seen.ends_with(b"\r\n\r\nabc"), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_connection_on_which_nothing_moves_is_ended() {
+    let brief = Duration::from_millis(20);
+    let idle = Timeouts {
+        idle: brief,
+        ..Timeouts::default()
+    };
+    let total = Timeouts {
+        total: brief,
+        ..Timeouts::default()
+    };
+    for timeouts in [idle, total] {
+        let world = world_with(&["93.184.216.34"], timeouts).await;
+        let (_server, answer) = tokio::join!(
+            async { world.server.accept().await.unwrap() },
+            world.ask("GET http://good.com/ HTTP/1.1\r\n\r\n"),
+        );
+        assert_eq!(answer, "");
+    }
+    let step = Timeouts {
+        step: brief,
+        ..Timeouts::default()
+    };
+    let world = world_with(&["93.184.216.34"], step).await;
+    assert_eq!(world.ask("GET http://good.com/ HTTP/1.1\r\n").await, "");
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_end_is_refused_when_it_is_too_long() {
+    let world = world(&["93.184.216.34"]).await;
+    let long = format!(
+        "GET http://good.com/ HTTP/1.1\r\nx: {}",
+        "x".repeat(33 << 10)
+    );
+    assert_eq!(world.ask(&long).await, "HTTP/1.1 400 Bad Request");
 }

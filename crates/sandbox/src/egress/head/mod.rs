@@ -1,0 +1,202 @@
+//! The head of a request, parsed from untrusted bytes by strict rules. What is sent on is
+//! never a part of those bytes but a new head, written from the parsed parts.
+//!
+//! Whatever two servers could read in two ways is refused: control characters in the
+//! target, bare line feeds, folded lines, two hosts, two lengths, chunked bodies.
+
+mod fields;
+#[cfg(test)]
+mod properties;
+mod render;
+#[cfg(test)]
+mod tests;
+
+use super::authority::Authority;
+use fields::Fields;
+
+/// Longest head that is read.
+pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
+
+/// Most header fields of one head.
+pub(crate) const MAX_FIELDS: usize = 100;
+
+/// The ports of the two schemes.
+pub(crate) const HTTP_PORT: u16 = 80;
+pub(crate) const HTTPS_PORT: u16 = 443;
+
+/// Why a head is not taken, in words for whoever wrote the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed(pub(crate) &'static str);
+
+/// What a client wants of the proxy.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// A tunnel.
+    Connect(Authority),
+    /// A request to be passed on.
+    Forward(Forward),
+}
+
+/// A request to be passed on, in parts.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Forward {
+    /// Where it goes: the host that is checked, connected to and named in the request.
+    pub(crate) to: Authority,
+    /// The port that this scheme's `host` header leaves out.
+    default_port: u16,
+    method: String,
+    path: String,
+    /// 0 or 1, of HTTP/1.x.
+    minor_version: u8,
+    fields: Fields,
+}
+
+impl Forward {
+    /// The length of the body that follows.
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.fields.content_length.unwrap_or(0)
+    }
+}
+
+/// Reads a request to the proxy itself: `CONNECT host:port`, or any other method with a
+/// target that begins with `http://`.
+pub(crate) fn parse_proxy_request(bytes: &[u8]) -> Result<Request, Malformed> {
+    let head = Head::parse(bytes)?;
+    if head.method == "CONNECT" {
+        let target = Authority::parse(head.target, None);
+        let target = target.ok_or(Malformed("CONNECT needs a target of the form host:port"))?;
+        let fields = Fields::read(&head.fields, &target, HTTPS_PORT)?;
+        if fields.content_length.unwrap_or(0) != 0 {
+            return Err(Malformed("CONNECT has no body"));
+        }
+        return Ok(Request::Connect(target));
+    }
+    let rest = head.target.strip_prefix("http://");
+    let rest = rest.ok_or(Malformed("the target must begin with http://"))?;
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let to = Authority::parse(authority, Some(HTTP_PORT));
+    let to = to.ok_or(Malformed(
+        "the target's host must be a plain name, with a port at most",
+    ))?;
+    let path = match path.starts_with('/') {
+        true => path.to_owned(),
+        false => format!("/{path}"),
+    };
+    head.forward(to, HTTP_PORT, path).map(Request::Forward)
+}
+
+/// Reads a request inside TLS that is for `to` and nobody else.
+pub(crate) fn parse_origin_request(bytes: &[u8], to: &Authority) -> Result<Forward, Malformed> {
+    let head = Head::parse(bytes)?;
+    if !head.target.starts_with('/') {
+        return Err(Malformed("the target must be a path"));
+    }
+    let path = head.target.to_owned();
+    let forward = head.forward(to.clone(), HTTPS_PORT, path)?;
+    if !forward.fields.has_host {
+        return Err(Malformed("a host header is missing"));
+    }
+    Ok(forward)
+}
+
+/// A head whose every byte is accounted for.
+struct Head<'a> {
+    method: &'a str,
+    target: &'a str,
+    minor_version: u8,
+    fields: Vec<httparse::Header<'a>>,
+}
+
+impl<'a> Head<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        check_lines(bytes)?;
+        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+        let mut request = httparse::Request::new(&mut fields);
+        match request.parse(bytes) {
+            Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
+            Err(httparse::Error::TooManyHeaders) => {
+                return Err(Malformed("there are too many header fields"));
+            }
+            _ => return Err(Malformed("this is not an HTTP/1 request")),
+        }
+        let (Some(method), Some(target), Some(minor_version)) =
+            (request.method, request.path, request.version)
+        else {
+            return Err(Malformed("this is not an HTTP/1 request"));
+        };
+        // The parser forgives some white space; this line must be just these parts.
+        let line = format!("{method} {target} HTTP/1.{minor_version}\r\n");
+        if !bytes.starts_with(line.as_bytes()) || !is_token(method) {
+            return Err(Malformed("the request line is not METHOD TARGET HTTP/1.x"));
+        }
+        if !target
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'#')
+        {
+            return Err(Malformed(
+                "the target holds a character that no target may hold",
+            ));
+        }
+        let fields = request.headers.to_vec();
+        Ok(Self {
+            method,
+            target,
+            minor_version,
+            fields,
+        })
+    }
+
+    fn forward(
+        &self,
+        to: Authority,
+        default_port: u16,
+        path: String,
+    ) -> Result<Forward, Malformed> {
+        // TRACE makes a server send the head back, and with it what the sandbox must not
+        // see.
+        if matches!(self.method, "CONNECT" | "TRACE") {
+            return Err(Malformed("this method is not passed on"));
+        }
+        let fields = Fields::read(&self.fields, &to, default_port)?;
+        Ok(Forward {
+            to,
+            default_port,
+            method: self.method.to_owned(),
+            path,
+            minor_version: self.minor_version,
+            fields,
+        })
+    }
+}
+
+/// Lines end with CR LF and only so, hold no other control characters but tabs, and none
+/// continues the one before it.
+fn check_lines(bytes: &[u8]) -> Result<(), Malformed> {
+    let text = bytes.strip_suffix(b"\r\n\r\n");
+    let mut rest = text.ok_or(Malformed("the head does not end"))?;
+    loop {
+        let end = rest.windows(2).position(|two| two == b"\r\n");
+        let (line, next) = match end {
+            Some(end) => rest.split_at(end),
+            None => (rest, &[][..]),
+        };
+        let is_control = |byte: &u8| (*byte < b' ' && *byte != b'\t') || *byte == 0x7f;
+        if line.iter().any(is_control) {
+            return Err(Malformed("the head holds a control character"));
+        }
+        if line.is_empty() || line.starts_with(b" ") || line.starts_with(b"\t") {
+            return Err(Malformed("a line of the head is empty or folded"));
+        }
+        match next.strip_prefix(b"\r\n") {
+            Some(next) => rest = next,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// A token as HTTP has it: names of methods and header fields.
+fn is_token(text: &str) -> bool {
+    let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(is_fine)
+}

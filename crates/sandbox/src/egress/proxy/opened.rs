@@ -1,0 +1,67 @@
+//! A TLS connection that is opened because a secret may have to be put into it.
+
+use super::relay::read_head;
+use super::{Proxy, Refusal};
+use crate::egress::Verdict;
+use crate::egress::authority::Authority;
+use crate::egress::head;
+use crate::egress::intercept::{Opening, UpstreamError};
+use std::io;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+
+impl Proxy {
+    /// Is the server towards the command and a client towards the server. Nothing is sent
+    /// to a server whose certificate is not valid for its name.
+    pub(super) async fn serve_opened(
+        &self,
+        opening: &Opening,
+        client: TcpStream,
+        hello: Vec<u8>,
+        server: TcpStream,
+        to: &Authority,
+    ) -> io::Result<()> {
+        let server = self.step(async { Ok(opening.connect(&to.host, server).await) });
+        let server = match server.await {
+            Ok(server) => server,
+            Err(_) => Err(UpstreamError::Handshake("the server takes too long".into())),
+        };
+        let config = opening.server_config(&to.host).map_err(io::Error::other)?;
+        let (from_client, to_client) = client.into_split();
+        let client = tokio::io::join(io::Cursor::new(hello).chain(from_client), to_client);
+        let accepted = TlsAcceptor::from(config).accept(client);
+        let mut client = self.step(accepted).await?;
+        let server = match server {
+            Ok(server) => server,
+            Err(error) => return self.refuse(&mut client, Some(to), error.into()).await,
+        };
+        let Some((head, rest)) = self.step(read_head(&mut client)).await? else {
+            let refusal = head::Malformed("the head is too long, or does not end").into();
+            return self.refuse(&mut client, Some(to), refusal).await;
+        };
+        match head::parse_origin_request(&head, to) {
+            Ok(request) => self.forward(client, server, &request, &rest).await,
+            Err(malformed) => self.refuse(&mut client, Some(to), malformed.into()).await,
+        }
+    }
+}
+
+impl From<UpstreamError> for Refusal {
+    fn from(error: UpstreamError) -> Self {
+        let (verdict, reason) = match error {
+            UpstreamError::Certificate(why) => (
+                Verdict::BadCertificate,
+                format!("the server's certificate is not valid for this name: {why}"),
+            ),
+            UpstreamError::Handshake(why) => (
+                Verdict::Unreachable,
+                format!("no TLS connection with the server: {why}"),
+            ),
+        };
+        Self {
+            verdict,
+            reason: Some(reason),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Reading heads, and passing bytes on within bounds of time and memory.
+
+use super::Timeouts;
+use crate::egress::client_hello::{self, Hello};
+use crate::egress::head::MAX_HEAD_BYTES;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Bytes in flight, in each direction of a connection.
+const BUFFER_BYTES: usize = 16 << 10;
+
+/// First room for a head, which is most often enough.
+const HEAD_BUFFER_BYTES: usize = 4 << 10;
+
+/// What is still read from a client that is refused, so that it sees the answer.
+const MAX_DRAINED_BYTES: u64 = 256 << 10;
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Reads up to the empty line; returns the head and the bytes that came after it.
+/// `None` when the client leaves before it ends, or it is too long.
+pub(super) async fn read_head(
+    client: &mut (impl AsyncRead + Unpin),
+) -> io::Result<Option<(Vec<u8>, Vec<u8>)>> {
+    let mut bytes = Vec::with_capacity(HEAD_BUFFER_BYTES);
+    let mut searched: usize = 0;
+    loop {
+        let new = bytes.get(searched..).unwrap_or_default();
+        if let Some(end) = new.windows(4).position(|four| four == b"\r\n\r\n") {
+            let rest = bytes.split_off(searched + end + 4);
+            return Ok(Some((bytes, rest)).filter(|(head, _)| head.len() <= MAX_HEAD_BYTES));
+        }
+        searched = bytes.len().saturating_sub(3);
+        if bytes.len() > MAX_HEAD_BYTES || client.read_buf(&mut bytes).await? == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+/// Reads on until the ClientHello is all there, or cannot become one.
+pub(super) async fn read_hello(client: &mut TcpStream, bytes: &mut Vec<u8>) -> io::Result<Hello> {
+    loop {
+        match client_hello::server_name(bytes) {
+            Hello::Incomplete if client.read_buf(bytes).await? > 0 => {}
+            Hello::Incomplete => return Ok(Hello::Refused("the client left in its ClientHello")),
+            other => return Ok(other),
+        }
+    }
+}
+
+/// Passes all bytes on, both ways.
+pub(super) async fn tunnel(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    timeouts: &Timeouts,
+) -> io::Result<()> {
+    let (mut from_client, mut to_client) = client.split();
+    let (mut from_server, mut to_server) = server.split();
+    let progress = Progress::default();
+    let there = async {
+        pump(&mut from_client, &mut to_server, &progress).await?;
+        to_server.shutdown().await
+    };
+    let back = async {
+        pump(&mut from_server, &mut to_client, &progress).await?;
+        to_client.shutdown().await
+    };
+    let both = async { tokio::try_join!(there, back).map(drop) };
+    progress.bound(both, timeouts).await
+}
+
+/// One request: its head, and where its body is and ends.
+pub(super) struct Sent<'a> {
+    pub(super) head: &'a [u8],
+    /// What came with the head already.
+    pub(super) rest: &'a [u8],
+    pub(super) body_bytes: u64,
+}
+
+/// Sends one request with exactly its body, and returns all that comes back. A second
+/// request on the same connection would be one that nothing has looked at.
+pub(super) async fn exchange(
+    client: impl AsyncRead + AsyncWrite,
+    server: impl AsyncRead + AsyncWrite,
+    sent: Sent<'_>,
+    timeouts: &Timeouts,
+) -> io::Result<()> {
+    let (from_client, mut to_client) = tokio::io::split(client);
+    let (mut from_server, mut to_server) = tokio::io::split(server);
+    let progress = Progress::default();
+    let request = async {
+        to_server.write_all(sent.head).await?;
+        to_server.flush().await?;
+        let mut body = sent.rest.chain(from_client).take(sent.body_bytes);
+        pump(&mut body, &mut to_server, &progress).await?;
+        match body.limit() {
+            0 => Ok(()),
+            _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        }
+    };
+    let answer = async {
+        pump(&mut from_server, &mut to_client, &progress).await?;
+        to_client.shutdown().await
+    };
+    let both = async {
+        tokio::pin!(request, answer);
+        tokio::select! {
+            // A server may answer before it has read all, and need not read the rest.
+            done = &mut answer => return done,
+            sent = &mut request => match sent {
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(error),
+                _ => {}
+            },
+        }
+        answer.await
+    };
+    progress.bound(both, timeouts).await
+}
+
+async fn pump(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    progress: &Progress,
+) -> io::Result<()> {
+    let mut buffer = vec![0; BUFFER_BYTES];
+    loop {
+        let length = from.read(&mut buffer).await?;
+        if length == 0 {
+            return Ok(());
+        }
+        progress.step();
+        to.write_all(buffer.get(..length).unwrap_or_default())
+            .await?;
+        to.flush().await?;
+        progress.step();
+    }
+}
+
+/// Counts what moves, so that a connection on which nothing does can be ended.
+#[derive(Default)]
+struct Progress(AtomicU64);
+
+impl Progress {
+    fn step(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    async fn bound(
+        &self,
+        work: impl Future<Output = io::Result<()>>,
+        timeouts: &Timeouts,
+    ) -> io::Result<()> {
+        tokio::select! {
+            done = work => done,
+            () = self.stalled(timeouts.idle) => Err(io::ErrorKind::TimedOut.into()),
+            () = tokio::time::sleep(timeouts.total) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+
+    async fn stalled(&self, idle: Duration) {
+        let mut before = u64::MAX;
+        loop {
+            let now = self.0.load(Ordering::Relaxed);
+            if now == before {
+                return;
+            }
+            before = now;
+            tokio::time::sleep(idle).await;
+        }
+    }
+}
+
+/// Answers a client that is refused, and ends the connection.
+pub(super) async fn answer(
+    client: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    status: &str,
+    text: &str,
+) -> io::Result<()> {
+    let length = text.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\r\n"
+    );
+    client.write_all((head + text).as_bytes()).await?;
+    client.shutdown().await?;
+    let mut rest = client.take(MAX_DRAINED_BYTES);
+    let mut nowhere = tokio::io::sink();
+    let drained = tokio::io::copy(&mut rest, &mut nowhere);
+    // It has its answer; what it still sends is of no interest.
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, drained).await;
+    Ok(())
+}
