@@ -7,6 +7,11 @@
     reason = "test support stops at the first surprise, like the tests themselves"
 )]
 
+mod attack_egress;
+mod attack_fairness;
+mod attack_sessions;
+mod attack_inside;
+mod attack_packages;
 mod attacks;
 mod control;
 mod daemon;
@@ -17,6 +22,7 @@ mod lifecycle;
 mod limits;
 mod network;
 mod outputs;
+mod package_index;
 mod packages;
 mod sessions;
 mod support;
