@@ -110,18 +110,32 @@ impl Ended {
     }
 
     /// Takes what was written into the session's folder, beneath `state`. Things there
-    /// belong to the session's host id when `root`. Blocks.
-    pub(crate) fn take(self, state: &Path, root: bool, level: Grade) -> Result<Report, Error> {
+    /// belong to the session's host id when `root`. `room` makes room on the disk, and
+    /// says for how many bytes there is some. Blocks.
+    pub(crate) fn take(
+        self,
+        state: &Path,
+        root: bool,
+        level: Grade,
+        room: &dyn Fn(u64) -> u64,
+    ) -> Result<Report, Error> {
         let Self { job, written, .. } = self;
         let folder = state.join(&job.data);
         let owner = root.then_some(job.host_id);
-        let used = job.usage.bytes;
         let mut hits = self.hits;
+        let into = |used| collect::Into {
+            folder: &folder,
+            owner,
+            used,
+            room,
+        };
         let Collected { outputs, skipped } = match &written {
-            Written::Changes(changes) => collect::take(changes, &folder, owner, used, &job.limits)?,
+            Written::Changes(changes) => {
+                collect::take(changes, into(Some(job.usage)), &job.limits)?
+            }
             Written::Whole(whole) => {
                 collect::remove_missing(whole, &folder)?;
-                collect::take(whole, &folder, owner, used, &job.limits)?
+                collect::take(whole, into(None), &job.limits)?
             }
         };
         let over = skipped

@@ -23,13 +23,15 @@ pub struct Limits {
     pub processes: u64,
     /// Processor time per second of wall-clock time, in thousandths of one core.
     pub cpu_millis: u64,
-    /// Bytes `/mnt/data` may hold.
+    /// Bytes `/mnt/data` may hold: of files, and of what links say.
     pub data_bytes: u64,
     /// Files and folders one execution may make in `/mnt/data`.
     pub data_files: u64,
+    /// Files, folders and links `/mnt/data` may hold.
+    pub session_entries: u64,
     /// Bytes of `/tmp`, which is empty at every start.
     pub tmp_bytes: u64,
-    /// Descriptors per process.
+    /// Descriptors per process, 512 at most: the launcher says why.
     pub open_files: u64,
     /// Bytes kept of each of stdout and stderr: one half from the beginning, one from
     /// the end.
@@ -71,8 +73,9 @@ impl Default for Limits {
             cpu_millis: 2000,
             data_bytes: 512 * MIB,
             data_files: 10_000,
+            session_entries: 50_000,
             tmp_bytes: 128 * MIB,
-            open_files: 1024,
+            open_files: 512,
             output_kept: 128 * KIB,
             output_flood: 32 * MIB,
             outputs: OutputLimits::default(),

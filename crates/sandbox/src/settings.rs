@@ -39,6 +39,14 @@ pub struct Settings {
     pub running: usize,
     /// Commands that wait behind them before others are told "busy".
     pub waiting: usize,
+    /// Commands that one tenant runs at once; one less than [`running`](Self::running)
+    /// if not set, so that a place is free for others before long.
+    pub commands_per_tenant: Option<usize>,
+    /// Commands of one tenant that wait; as many as there are places if not set, for
+    /// whoever has fewer waiting takes the place of one who has more.
+    pub waiting_per_tenant: Option<usize>,
+    /// Sessions that one tenant may have before its own least recently used one goes.
+    pub sessions_per_tenant: usize,
     /// Sandboxes to keep ready, each with a Python interpreter waiting in it; 0 for
     /// none.
     pub warm: usize,
@@ -50,13 +58,41 @@ pub struct Settings {
     pub session_life: Duration,
     /// Where package layers are built from; without it there are none.
     pub packages: Option<PackageIndex>,
+    /// Bytes that all package layers may take together before one of the tenant who takes
+    /// most, not used for longest, goes.
+    pub layer_bytes: u64,
     /// How commands with a way out reach the network.
     pub dial: Arc<dyn Dial>,
-    /// Bytes that all sessions may take together before the least recently used goes.
+    /// Open the TLS of hosts that a command has a secret for, so that the secret can be
+    /// put in; without it secrets work over plain HTTP only.
+    pub open_tls: bool,
+    /// A file of certificates (PEM) that may sign for those hosts, beside those the
+    /// system trusts.
+    pub extra_ca_file: Option<PathBuf>,
+    /// Bytes that all sessions may take together on the disk. Above that, tenants that
+    /// take more than an equal share lose their own least recently used sessions.
     pub disk_bytes: u64,
+    /// Bytes that the sessions of one tenant may take together on the disk; half of
+    /// [`disk_bytes`](Self::disk_bytes) if not set.
+    pub tenant_disk_bytes: Option<u64>,
+    /// How long a session must have been idle before a new one of the same tenant may
+    /// take its place.
+    pub evict_idle: Duration,
 }
 
 impl Settings {
+    /// Commands that one tenant may run at once.
+    pub(crate) fn most_commands_per_tenant(&self) -> usize {
+        let usual = self.running.saturating_sub(1);
+        self.commands_per_tenant.unwrap_or(usual).max(1)
+    }
+
+    /// Bytes that the sessions of one tenant may take.
+    pub(crate) fn most_tenant_bytes(&self) -> u64 {
+        let usual = self.disk_bytes / 2;
+        self.tenant_disk_bytes.unwrap_or(usual).min(self.disk_bytes)
+    }
+
     /// Defaults, with everything kept in `folder`.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
@@ -70,14 +106,22 @@ impl Settings {
             allow_reduced: false,
             running: cores * 4,
             waiting: 256,
+            commands_per_tenant: None,
+            waiting_per_tenant: None,
+            sessions_per_tenant: 200,
             warm: 4,
             // Above what systemd hands out and below what the kernel treats as signed.
             host_ids: 1_900_000_000..2_000_000_000,
             session_idle: Duration::from_secs(20 * 60),
             session_life: Duration::from_secs(24 * 60 * 60),
             packages: None,
+            layer_bytes: 10 << 30,
             dial: Arc::new(SystemDial),
+            open_tls: true,
+            extra_ca_file: None,
             disk_bytes: 20 << 30,
+            tenant_disk_bytes: None,
+            evict_idle: Duration::from_secs(10),
         }
     }
 }

@@ -1,15 +1,18 @@
 //! A folder held by its descriptor. Every operation names one entry in it, never a
 //! path, and follows no link.
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use super::remove;
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, ResolveFlags, StatxFlags, fchown, openat2,
+    AtFlags, CWD, Dir, DirEntry, FileType, Mode, OFlags, RawMode, ResolveFlags, StatxFlags, fchown,
+    openat2,
 };
 use rustix::fs::{Gid, Uid};
 use sha2::{Digest, Sha256};
 use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// How names are resolved: one step, down, no links, no other file system.
@@ -45,13 +48,15 @@ pub(crate) struct Entry {
     pub(crate) name: CString,
     pub(crate) kind: Kind,
     pub(crate) size: u64,
+    /// Bytes that it takes on the disk.
+    pub(crate) allocated: u64,
     pub(crate) links: u64,
     pub(crate) mode: RawMode,
 }
 
 /// A file that is written but has no place yet.
-pub(crate) struct Part {
-    pub(crate) file: File,
+struct Part {
+    file: File,
 }
 
 impl Folder {
@@ -74,15 +79,48 @@ impl Folder {
 
     pub(crate) fn entries(&self) -> io::Result<Vec<Entry>> {
         let mut entries = Vec::new();
+        let all = self.each(&mut |entry| {
+            entries.push(entry);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        debug_assert!(all.is_continue(), "nothing breaks");
+        Ok(entries)
+    }
+
+    /// Calls `visit` with each entry until it breaks. An entry that goes away meanwhile
+    /// is left out: a process may be alive that makes and removes files all the time.
+    pub(crate) fn each(
+        &self,
+        visit: &mut dyn FnMut(Entry) -> io::Result<ControlFlow<()>>,
+    ) -> io::Result<ControlFlow<()>> {
         for entry in Dir::read_from(&self.0)? {
             let entry = entry?;
             let name = entry.file_name();
             if name == c"." || name == c".." {
                 continue;
             }
-            entries.push(self.entry(name)?);
+            let found = match self.entry(name) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                other => other?,
+            };
+            if visit(found)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(entries)
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// The names of at most `most` entries.
+    pub(crate) fn names(&self, most: usize) -> io::Result<Vec<CString>> {
+        let named = |entry: Result<DirEntry, _>| match entry {
+            Ok(entry) if matches!(entry.file_name().to_bytes(), b"." | b"..") => None,
+            Ok(entry) => Some(Ok(entry.file_name().to_owned())),
+            Err(error) => Some(Err(io::Error::from(error))),
+        };
+        Dir::read_from(&self.0)?
+            .filter_map(named)
+            .take(most)
+            .collect()
     }
 
     pub(crate) fn entry(&self, name: &CStr) -> io::Result<Entry> {
@@ -102,6 +140,7 @@ impl Folder {
             name: name.to_owned(),
             kind,
             size: found.stx_size,
+            allocated: found.stx_blocks.saturating_mul(512),
             links: u64::from(found.stx_nlink),
             mode: mode & 0o777,
         })
@@ -120,16 +159,70 @@ impl Folder {
     }
 
     /// Opens an entry, giving ourselves the right first if its maker did not: without
-    /// root we are its owner, and nothing that could swap it is alive.
+    /// root we are its owner.
     fn open(&self, name: &CStr, flags: OFlags, needed: Mode) -> io::Result<OwnedFd> {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat2(&self.0, name, flags, Mode::empty(), RESOLVE) {
             Err(rustix::io::Errno::ACCESS) => {
-                rustix::fs::chmodat(&self.0, name, needed, AtFlags::empty())?;
+                self.allow(name, needed)?;
                 Ok(openat2(&self.0, name, flags, Mode::empty(), RESOLVE)?)
             }
             other => Ok(other?),
         }
+    }
+
+    /// Changes the mode of an entry. By a descriptor, for by its name a process that is
+    /// alive could have a link followed that it puts there meanwhile.
+    fn allow(&self, name: &CStr, needed: Mode) -> io::Result<()> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let entry = openat2(&self.0, name, flags, Mode::empty(), RESOLVE)?;
+        let found = rustix::fs::fstat(&entry)?;
+        if FileType::from_raw_mode(found.st_mode).is_symlink() {
+            return Err(rustix::io::Errno::LOOP.into());
+        }
+        let place = format!("/proc/self/fd/{}", entry.as_raw_fd());
+        Ok(rustix::fs::chmod(place, needed)?)
+    }
+
+    /// Opens a folder in this one so that all in it can be removed.
+    pub(crate) fn enter_to_clear(&self, name: &CStr) -> io::Result<Self> {
+        let folder = self.enter(name)?;
+        // Only its owner and root may; whoever is neither is told by what follows.
+        let _ = rustix::fs::fchmod(&folder.0, Mode::RWXU);
+        Ok(folder)
+    }
+
+    /// Moves an entry of this folder to another one.
+    pub(crate) fn rename_to(&self, name: &CStr, to: &Self, new: &CStr) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.0, name, &to.0, new)?)
+    }
+
+    /// Removes an entry that is not a folder. Says whether it is none.
+    pub(crate) fn unlink(&self, name: &CStr) -> io::Result<bool> {
+        match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(true),
+            Err(rustix::io::Errno::ISDIR) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes an empty folder.
+    pub(crate) fn remove_empty(&self, name: &CStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Makes a folder that must not be there yet.
+    pub(crate) fn mkdir(&self, name: &CStr, mode: Mode) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.0, name, mode)?)
+    }
+
+    /// Sets the owner and the mode of this very folder.
+    pub(crate) fn guard(&self, owner: Option<(u32, u32)>, mode: RawMode) -> io::Result<()> {
+        if let Some((uid, gid)) = owner {
+            let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
+            fchown(&self.0, Some(uid), Some(gid))?;
+        }
+        Ok(rustix::fs::fchmod(&self.0, Mode::from_raw_mode(mode))?)
     }
 
     /// Whether an overlay marked this folder as replacing what was there.
@@ -161,17 +254,7 @@ impl Folder {
 
     /// Removes an entry, with all in it if it is a folder. Nothing there is fine.
     pub(crate) fn remove(&self, name: &CStr) -> io::Result<()> {
-        match rustix::fs::unlinkat(&self.0, name, AtFlags::empty()) {
-            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
-            Err(rustix::io::Errno::ISDIR) => {
-                let folder = self.enter(name)?;
-                for entry in folder.entries()? {
-                    folder.remove(&entry.name)?;
-                }
-                Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)?)
-            }
-            Err(error) => Err(error.into()),
-        }
+        remove::tree(self, name)
     }
 
     /// Copies a symbolic link as the text it is.
@@ -188,7 +271,7 @@ impl Folder {
     }
 
     /// A new file, to be written and then [`put`](Self::put).
-    pub(crate) fn new_file(&self, mode: RawMode, owner: Option<u32>) -> io::Result<Part> {
+    fn new_file(&self, mode: RawMode, owner: Option<u32>) -> io::Result<Part> {
         self.remove(PART)?;
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -200,8 +283,29 @@ impl Folder {
         })
     }
 
+    /// Writes a new file and gives it its place, instead of whatever is there. When it
+    /// fails, nothing of it is left behind.
+    pub(crate) fn write<T>(
+        &self,
+        name: &CStr,
+        mode: RawMode,
+        owner: Option<u32>,
+        fill: impl FnOnce(&mut File) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut part = self.new_file(mode, owner)?;
+        let written = fill(&mut part.file).and_then(|filled| {
+            self.put(part, name)?;
+            Ok(filled)
+        });
+        if written.is_err() {
+            // The first error is the one to return.
+            let _ = self.unlink(PART);
+        }
+        written
+    }
+
     /// Gives a written file its place, instead of whatever is there.
-    pub(crate) fn put(&self, _part: Part, name: &CStr) -> io::Result<()> {
+    fn put(&self, _part: Part, name: &CStr) -> io::Result<()> {
         if self
             .entry(name)
             .is_ok_and(|entry| entry.kind == Kind::Folder)
@@ -209,15 +313,6 @@ impl Folder {
             self.remove(name)?;
         }
         Ok(rustix::fs::renameat(&self.0, PART, &self.0, name)?)
-    }
-
-    /// Length of a regular file in this folder, 0 if it is not one.
-    pub(crate) fn size(&self, name: &CStr) -> u64 {
-        let entry = self
-            .entry(name)
-            .ok()
-            .filter(|entry| entry.kind == Kind::File);
-        entry.map_or(0, |entry| entry.size)
     }
 
     /// SHA-256 of a regular file in this folder, `None` if it is not one.

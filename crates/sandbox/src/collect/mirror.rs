@@ -7,15 +7,33 @@ use rustix::fd::{AsFd, OwnedFd};
 use std::io;
 use std::path::Path;
 
+/// Names that are read from a folder at once.
+const BATCH: usize = 512;
+
+/// What failed when a copy cannot be made.
+const COPYING: &str = "the session's files could not be copied for its container";
+
 /// Makes the folder `copy` hold what `data` holds, and nothing else. No process may be
 /// alive that could write to either.
 pub(crate) fn mirror(data: &Path, copy: &Path, owner: Option<u32>) -> Result<(), Error> {
-    let from = Folder::open_path(data).during(data.display())?;
-    let into = Folder::open_path(copy).during(copy.display())?;
-    for entry in into.entries().during(copy.display())? {
-        into.remove(&entry.name).during(copy.display())?;
+    clear(copy)?;
+    let from = Folder::open_path(data).at(COPYING, data)?;
+    let into = Folder::open_path(copy).at(COPYING, copy)?;
+    copy_all(&from, &into, owner).at(COPYING, copy)
+}
+
+/// Removes all that is in a copy. No process may be alive that could write to it.
+pub(crate) fn clear(copy: &Path) -> Result<(), Error> {
+    let folder = Folder::open_path(copy).at(COPYING, copy)?;
+    loop {
+        let names = folder.names(BATCH).at(COPYING, copy)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        for name in names {
+            folder.remove(&name).at(COPYING, copy)?;
+        }
     }
-    copy_all(&from, &into, owner).during(copy.display())
 }
 
 fn copy_all(from: &Folder, into: &Folder, owner: Option<u32>) -> io::Result<()> {
@@ -23,9 +41,8 @@ fn copy_all(from: &Folder, into: &Folder, owner: Option<u32>) -> io::Result<()> 
         let name = &entry.name;
         match entry.kind {
             Kind::File => {
-                let part = into.new_file(entry.mode, owner)?;
-                io::copy(&mut from.open_file(name)?, &mut &part.file)?;
-                into.put(part, name)?;
+                let mut source = from.open_file(name)?;
+                into.write(name, entry.mode, owner, |copy| io::copy(&mut source, copy))?;
             }
             Kind::Folder => {
                 let target = into.make(name, entry.mode, owner, false)?;
@@ -42,7 +59,7 @@ fn copy_all(from: &Folder, into: &Folder, owner: Option<u32>) -> io::Result<()> 
 /// Removes from `data` what is no longer in the copy.
 pub(crate) fn remove_missing(copy: &OwnedFd, data: &Path) -> Result<(), Error> {
     let copy = Folder::reopen(copy.as_fd()).during("what was written")?;
-    let data = Folder::open_path(data).during(data.display())?;
+    let data = Folder::open_path(data).at(COPYING, data)?;
     remove(&copy, &data).during("what was deleted")
 }
 

@@ -1,54 +1,216 @@
-//! How much a folder holds, counted as the bytes its files claim to have: a sparse file
-//! is as large as it says.
+//! How much a folder holds: entries of any kind, and the bytes of what they hold. No
+//! link is followed, and no tree takes more than a fixed depth, so that measuring what
+//! hostile code made, even while it runs, is bounded.
 
-use super::folder::{Folder, Kind};
+use super::folder::{Entry, Folder, Kind};
 use crate::error::{During, Error};
 use serde::{Deserialize, Serialize};
+use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
+
+/// What an entry takes on a disk beside its bytes: an inode and a name.
+pub(crate) const ENTRY_BYTES: u64 = 4096;
+
+/// Folders within folders that are measured. What is deeper is not kept in a session.
+const MAX_DEPTH: usize = 64;
+
+/// Bytes that a file may take beyond twice its length before they are counted.
+const ALLOCATION_SLACK: u64 = 64 << 10;
 
 /// What a folder holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Usage {
+    /// Lengths of files and of links' targets, and folders beyond [`ENTRY_BYTES`].
     pub(crate) bytes: u64,
+    /// Files, folders, links and anything else that has a name.
     pub(crate) entries: u64,
 }
 
-/// Measures a folder of a session, calling `visit` with each regular file's path and
-/// size.
-pub(crate) fn measure(folder: &Path, visit: &mut dyn FnMut(&str, u64)) -> Result<Usage, Error> {
-    let mut usage = Usage::default();
-    let folder = Folder::open_path(folder).during(folder.display())?;
-    add(&folder, "", &mut usage, visit)?;
-    Ok(usage)
+impl Usage {
+    /// Nothing reaches this.
+    pub(crate) const MAX: Self = Self {
+        bytes: u64::MAX,
+        entries: u64::MAX,
+    };
+
+    /// What it takes on a disk, at least.
+    pub(crate) fn on_disk(self) -> u64 {
+        self.bytes
+            .saturating_add(self.entries.saturating_mul(ENTRY_BYTES))
+    }
+
+    fn add(&mut self, entry: &Entry) {
+        self.entries = self.entries.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes_of(entry));
+    }
+
+    fn is_above(self, most: Self) -> bool {
+        self.bytes > most.bytes || self.entries > most.entries
+    }
 }
 
-fn add(
-    folder: &Folder,
-    path: &str,
-    usage: &mut Usage,
-    visit: &mut dyn FnMut(&str, u64),
-) -> Result<(), Error> {
-    for entry in folder.entries().during(format_args!("listing {path:?}"))? {
-        usage.entries += 1;
-        let name = entry.name.to_string_lossy();
-        let here = if path.is_empty() {
-            name.into_owned()
-        } else {
-            format!("{path}/{name}")
-        };
-        match entry.kind {
-            Kind::File => {
-                usage.bytes = usage.bytes.saturating_add(entry.size);
-                visit(&here, entry.size);
+/// What an entry counts as.
+///
+/// A file counts as long as it says, for a copy of it writes its holes out; or as what
+/// it takes where that is far more, for blocks can be reserved beyond a file's end. A
+/// folder stays as large as it once was on many file systems, whatever is left in it.
+pub(crate) fn bytes_of(entry: &Entry) -> u64 {
+    match entry.kind {
+        Kind::File => {
+            let usual = entry.size.saturating_mul(2);
+            match entry.allocated > usual.saturating_add(ALLOCATION_SLACK) {
+                true => entry.allocated,
+                false => entry.size,
             }
-            Kind::Folder => add(
-                &folder.enter(&entry.name).during(&here)?,
-                &here,
-                usage,
-                visit,
-            )?,
-            Kind::Symlink | Kind::Deleted | Kind::Special => {}
         }
+        Kind::Symlink => entry.size,
+        Kind::Folder => entry.size.saturating_sub(ENTRY_BYTES),
+        Kind::Deleted | Kind::Special => 0,
     }
-    Ok(())
+}
+
+/// What was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Measured {
+    pub(crate) usage: Usage,
+    /// Whether there is more than was counted: it is deeper, or above what was asked for.
+    pub(crate) is_more: bool,
+}
+
+/// Measures a folder of a session until there is more than `most`, calling `visit` with
+/// each regular file's path and size.
+pub(crate) fn measure(
+    folder: &Path,
+    most: Usage,
+    visit: &mut dyn FnMut(&str, u64),
+) -> Result<Measured, Error> {
+    let mut measuring = Measuring {
+        usage: Usage::default(),
+        most,
+        is_too_deep: false,
+        visit,
+    };
+    let opened = Folder::open_path(folder).at("the session's files could not be read", folder)?;
+    let ended = measuring
+        .add(&opened, "", 0)
+        .at("the session's files could not be read", folder)?;
+    Ok(Measured {
+        usage: measuring.usage,
+        is_more: measuring.is_too_deep || ended.is_break(),
+    })
+}
+
+struct Measuring<'a> {
+    usage: Usage,
+    most: Usage,
+    is_too_deep: bool,
+    visit: &'a mut dyn FnMut(&str, u64),
+}
+
+impl Measuring<'_> {
+    fn add(&mut self, folder: &Folder, path: &str, depth: usize) -> io::Result<ControlFlow<()>> {
+        folder.each(&mut |entry| {
+            self.usage.add(&entry);
+            if self.usage.is_above(self.most) {
+                return Ok(ControlFlow::Break(()));
+            }
+            let name = entry.name.to_string_lossy();
+            let here = match path.is_empty() {
+                true => name.into_owned(),
+                false => format!("{path}/{name}"),
+            };
+            match entry.kind {
+                Kind::File => (self.visit)(&here, entry.size),
+                Kind::Folder if depth >= MAX_DEPTH => self.is_too_deep = true,
+                Kind::Folder => match folder.enter(&entry.name) {
+                    Ok(inner) => return self.add(&inner, &here, depth + 1),
+                    Err(error) if has_changed(&error) => {}
+                    Err(error) => return Err(error),
+                },
+                Kind::Symlink | Kind::Deleted | Kind::Special => {}
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+}
+
+/// Whether a folder is no longer there, or is something else now.
+fn has_changed(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].map(Errno::raw_os_error);
+    error
+        .raw_os_error()
+        .is_some_and(|code| gone.contains(&code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    fn measured(folder: &Path, most: Usage) -> Measured {
+        measure(folder, most, &mut |_, _| {}).unwrap()
+    }
+
+    #[test]
+    fn links_and_folders_and_fifos_count_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| folder.path().join(name);
+        fs::create_dir(place("sub")).unwrap();
+        fs::write(place("sub/file"), [0; 100]).unwrap();
+        fs::hard_link(place("sub/file"), place("again")).unwrap();
+        symlink("x".repeat(4000), place("long")).unwrap();
+        symlink("/usr", place("usr")).unwrap();
+        let fifo = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            place("fifo"),
+            fifo,
+            rustix::fs::Mode::RWXU,
+            0,
+        )
+        .unwrap();
+        let counted = measured(folder.path(), Usage::MAX);
+        assert_eq!(counted.usage.entries, 6);
+        assert_eq!(counted.usage.bytes, 100 + 100 + 4000 + 4);
+        assert!(!counted.is_more);
+        assert_eq!(counted.usage.on_disk(), 4204 + 6 * 4096);
+    }
+
+    #[test]
+    fn a_sparse_file_counts_its_length_and_reserved_blocks_count_without_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = fs::File::create(folder.path().join("sparse")).unwrap();
+        file.set_len(10 << 20).unwrap();
+        assert_eq!(measured(folder.path(), Usage::MAX).usage.bytes, 10 << 20);
+        file.set_len(0).unwrap();
+        let entry = Entry {
+            allocated: 8 << 20,
+            ..Folder::open_path(folder.path())
+                .unwrap()
+                .entry(c"sparse")
+                .unwrap()
+        };
+        assert_eq!(bytes_of(&entry), 8 << 20);
+    }
+
+    #[test]
+    fn measuring_stops_at_its_bound_and_at_its_depth() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..100 {
+            fs::write(folder.path().join(number.to_string()), "x").unwrap();
+        }
+        let most = Usage {
+            entries: 10,
+            ..Usage::MAX
+        };
+        let counted = measured(folder.path(), most);
+        assert!(counted.is_more && counted.usage.entries == 11);
+        let deep = tempfile::tempdir().unwrap();
+        fs::create_dir_all(deep.path().join("d/".repeat(MAX_DEPTH + 10))).unwrap();
+        let counted = measured(deep.path(), Usage::MAX);
+        assert!(counted.is_more && counted.usage.entries == MAX_DEPTH as u64 + 1);
+    }
 }

@@ -73,7 +73,7 @@ pub(super) async fn run(
     let stopped = tokio::select! {
         done = streams.follow(docker, &exec, &job) => done?,
         () = tokio::time::sleep(timeout.min(job.limits.timeout)) => Some(Stop::Timeout),
-        () = until_full(work.to_owned(), &job.limits) => Some(Stop::Full),
+        () = until_full(work.to_owned(), most(&job)) => Some(Stop::Full),
     };
     let status = docker
         .client
@@ -91,6 +91,7 @@ pub(super) async fn run(
     drop(running);
     drop(leash);
     let written = Written::Whole(open(work)?);
+    let copy = work.to_owned();
     let (outcome, hits) = outcome(stopped, status.exit_code, out_of_memory);
     Ok(Ended {
         job,
@@ -100,7 +101,11 @@ pub(super) async fn run(
         stderr: streams.stderr.finish(),
         elapsed: started.elapsed(),
         written,
-        release: Box::new(|| {}),
+        // It would take as much of the disk as the session itself.
+        release: Box::new(move || {
+            // What stays behind goes before the next command.
+            let _ = collect::clear(&copy);
+        }),
     })
 }
 
@@ -189,20 +194,26 @@ impl Streams {
     }
 }
 
-/// Returns when the folder holds more than it may.
-async fn until_full(work: PathBuf, limits: &Limits) {
-    let most = Usage {
+/// What the folder may hold while a command runs.
+fn most(job: &Job) -> Usage {
+    let limits = &job.limits;
+    let made = job.usage.entries.saturating_add(limits.data_files);
+    Usage {
         bytes: limits.data_bytes,
-        entries: limits.data_files,
-    };
+        entries: limits.session_entries.min(made),
+    }
+}
+
+/// Returns when the folder holds more than it may, or is deeper than can be measured.
+async fn until_full(work: PathBuf, most: Usage) {
     loop {
         tokio::time::sleep(MEASURE_EVERY).await;
         let folder = work.clone();
         let measured =
-            tokio::task::spawn_blocking(move || collect::measure(&folder, &mut |_, _| {}));
-        // What cannot be measured just now, because it changes, is measured next time.
-        if let Ok(Ok(usage)) = measured.await
-            && (usage.bytes > most.bytes || usage.entries > most.entries)
+            tokio::task::spawn_blocking(move || collect::measure(&folder, most, &mut |_, _| {}));
+        // What cannot be measured just now is measured next time.
+        if let Ok(Ok(measured)) = measured.await
+            && measured.is_more
         {
             return;
         }
@@ -233,5 +244,6 @@ fn outcome(stopped: Option<Stop>, code: Option<i64>, oom: bool) -> (Outcome, Vec
 
 fn open(work: &Path) -> Result<OwnedFd, Error> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, work, flags, Mode::empty()).during(work.display())
+    rustix::fs::openat(CWD, work, flags, Mode::empty())
+        .at("what was written could not be opened", work)
 }

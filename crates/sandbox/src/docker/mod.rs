@@ -20,7 +20,7 @@ pub(crate) use probe::probe;
 use crate::backend::{Backend, Ended, Job, Next, blocking};
 use crate::collect;
 use crate::egress::BoxFuture;
-use crate::error::{During, Error};
+use crate::error::{DockerError, During, Error};
 use crate::policy::Limits;
 use bollard::container::AttachContainerResults;
 use bollard::models::ContainerState;
@@ -88,9 +88,10 @@ trait Asked<T> {
 
 impl<T> Asked<T> for Result<T, bollard::errors::Error> {
     fn asked(self, what: &'static str) -> Result<T, Error> {
-        self.map_err(|error| Error::Docker {
-            what,
-            why: error.to_string(),
+        self.map_err(|error| {
+            tracing::warn!(what, %error, "the Docker daemon did not do as asked");
+            let source = DockerError(error.to_string());
+            Error::Docker { what, source }
         })
     }
 }
@@ -128,7 +129,7 @@ impl Docker {
         let work = data.with_file_name("work");
         let (owner, place) = (self.root.then_some(job.host_id), work.clone());
         blocking(move || {
-            if !place.is_dir() {
+            if !fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir()) {
                 make_folder(&place, owner)?;
             }
             collect::mirror(&data, &place, owner)
@@ -221,9 +222,10 @@ impl Docker {
 }
 
 fn make_folder(place: &Path, owner: Option<u32>) -> Result<(), Error> {
-    fs::create_dir(place).during(place.display())?;
-    fs::set_permissions(place, fs::Permissions::from_mode(0o700)).during(place.display())?;
-    std::os::unix::fs::chown(place, owner, owner).during(place.display())
+    const MAKING: &str = "the folder of a container could not be made";
+    fs::create_dir(place).at(MAKING, place)?;
+    fs::set_permissions(place, fs::Permissions::from_mode(0o700)).at(MAKING, place)?;
+    std::os::unix::fs::lchown(place, owner, owner).at(MAKING, place)
 }
 
 impl Backend for Docker {

@@ -9,7 +9,6 @@ use crate::policy::Limits;
 use crate::probe::{Check, Grade, INSIDE, Probe, grade, judge, missing, ok};
 use crate::session::{self, Sessions};
 use crate::settings::Settings;
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -56,7 +55,7 @@ pub(crate) async fn probe(
             let grade = Grade::Refused {
                 reason: error.to_string(),
             };
-            let checks = vec![missing("docker", error.to_string(), ADVICE)];
+            let checks = vec![missing("docker", error.detail(), ADVICE)];
             (Probe { grade, checks }, None)
         }
     }
@@ -107,7 +106,15 @@ async fn look_inside(backend: &Docker, sessions: &Sessions, state: &Path) -> Res
     let (trial, host_id) = sessions.make_trial()?;
     let folder = state.join(&trial);
     let owner = sessions.owner_id(host_id);
-    session::put(&folder.join("data"), "before", b"x", owner, 1)?;
+    let limits = Limits::default();
+    session::put(
+        &folder.join("data"),
+        "before",
+        b"x",
+        owner,
+        &limits,
+        &|_| Ok(()),
+    )?;
     let id = trial.rsplit('.').next().unwrap_or_default().to_owned();
     let job = Job {
         execution: Execution {
@@ -128,7 +135,7 @@ async fn look_inside(backend: &Docker, sessions: &Sessions, state: &Path) -> Res
     let ended = Backend::run(backend, job).await;
     backend.forget(&id, host_id).await;
     // Left over, it is found by no one.
-    let _ = fs::remove_dir_all(&folder);
+    let _ = session::remove_folder(&folder);
     let ended = ended?;
     if ended.outcome == Outcome::Exit(0) {
         return Ok(ended.stdout.text);

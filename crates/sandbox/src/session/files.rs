@@ -2,13 +2,14 @@
 //! beneath the session's folder; links that its commands made are never followed.
 
 use crate::collect::folder::{Folder, Kind};
-use crate::collect::measure;
+use crate::collect::{ENTRY_BYTES, MAX_FOLDERS, Usage, bytes_of, measure};
 use crate::error::{During, Error};
 use crate::name;
+use crate::policy::Limits;
 use serde::{Deserialize, Serialize};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// A file of a session.
@@ -20,35 +21,80 @@ pub struct FileInfo {
     pub size: u64,
 }
 
-/// Writes a file, making the folders on the way, and replaces what is there.
+/// What failed when a session's folder cannot be opened.
+const OPENING: &str = "the session's files could not be opened";
+
+/// Writes a file, making the folders on the way, and replaces what is there. `room`
+/// makes room on the disk for that many bytes, or refuses.
 pub(crate) fn put(
     data: &Path,
     path: &str,
     bytes: &[u8],
     owner: Option<u32>,
-    allowed: u64,
+    limits: &Limits,
+    room: &dyn Fn(u64) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let names = name::split(path)?;
     let Some((file, folders)) = names.split_last() else {
         return Err(no_file(path));
     };
-    let used = measure(data, &mut |_, _| {})?.bytes;
-    let mut folder = Folder::open_path(data).during(data.display())?;
-    for name in folders {
-        folder = folder.make(name, 0o755, owner, false).during(path)?;
-    }
-    let after = used
-        .saturating_sub(folder.size(file))
-        .saturating_add(bytes.len() as u64);
-    if after > allowed {
-        return Err(Error::OverQuota {
-            path: path.to_owned(),
-            allowed,
+    if folders.len() >= MAX_FOLDERS {
+        return Err(Error::BadName {
+            what: "path",
+            name: path.to_owned(),
+            why: "it has more folders within folders than a session keeps",
         });
     }
-    let mut part = folder.new_file(0o644, owner).during(path)?;
-    part.file.write_all(bytes).during(path)?;
-    folder.put(part, file).during(path)
+    let used = measure(data, Usage::MAX, &mut |_, _| {})?.usage;
+    let growth = growth(data, folders, file).at(OPENING, data)?;
+    let size = bytes.len() as u64;
+    let over = |allowed, unit| Error::OverQuota {
+        path: path.to_owned(),
+        allowed,
+        unit,
+    };
+    if used.bytes.saturating_sub(growth.replaced) + size > limits.data_bytes {
+        return Err(over(limits.data_bytes, "bytes"));
+    }
+    if growth.entries > 0 && used.entries + growth.entries > limits.session_entries {
+        return Err(over(limits.session_entries, "files and folders"));
+    }
+    room(size.saturating_sub(growth.replaced) + growth.entries * ENTRY_BYTES)?;
+    let saving = || format!("saving {path:?}");
+    let mut folder = Folder::open_path(data).at(OPENING, data)?;
+    for name in folders {
+        folder = folder.make(name, 0o755, owner, false).during(saving())?;
+    }
+    folder
+        .write(file, 0o644, owner, |part| part.write_all(bytes))
+        .during(saving())
+}
+
+/// What a new file adds to a session.
+struct Growth {
+    /// Entries that are not there yet.
+    entries: u64,
+    /// Bytes of what it replaces.
+    replaced: u64,
+}
+
+fn growth(data: &Path, folders: &[CString], file: &CStr) -> io::Result<Growth> {
+    let mut folder = Some(Folder::open_path(data)?);
+    let mut entries = 0;
+    for name in folders {
+        folder = match folder {
+            Some(folder) if is_kind(&folder, name, Kind::Folder) => Some(folder.enter(name)?),
+            _ => {
+                entries += 1;
+                None
+            }
+        };
+    }
+    let there = folder.and_then(|folder| folder.entry(file).ok());
+    Ok(Growth {
+        entries: entries + u64::from(there.is_none()),
+        replaced: there.as_ref().map_or(0, bytes_of),
+    })
 }
 
 /// Opens a regular file for reading.
@@ -57,11 +103,11 @@ pub(crate) fn open(data: &Path, path: &str) -> Result<File, Error> {
     let Some((file, folders)) = names.split_last() else {
         return Err(no_file(path));
     };
-    let mut folder = Folder::open_path(data).during(data.display())?;
+    let mut folder = Folder::open_path(data).at(OPENING, data)?;
     for name in folders {
         folder = folder.enter(name).map_err(|_| no_file(path))?;
     }
-    if !is_file(&folder, file) {
+    if !is_kind(&folder, file, Kind::File) {
         return Err(no_file(path));
     }
     folder.open_file(file).map_err(|_| no_file(path))
@@ -75,23 +121,21 @@ pub(crate) fn remove(data: &Path, path: &str) -> Result<(), Error> {
     let Some((file, folders)) = names.split_last() else {
         return Err(no_file(path));
     };
-    let mut folder = Folder::open_path(data).during(data.display())?;
+    let mut folder = Folder::open_path(data).at(OPENING, data)?;
     for name in folders {
         folder = folder.enter(name).map_err(|_| no_file(path))?;
     }
-    folder.remove(file).during(path)
+    folder.remove(file).during(format!("removing {path:?}"))
 }
 
-fn is_file(folder: &Folder, name: &CStr) -> bool {
-    folder
-        .entry(name)
-        .is_ok_and(|entry| entry.kind == Kind::File)
+fn is_kind(folder: &Folder, name: &CStr, kind: Kind) -> bool {
+    folder.entry(name).is_ok_and(|entry| entry.kind == kind)
 }
 
 /// Every regular file, by path.
 pub(crate) fn list(data: &Path) -> Result<Vec<FileInfo>, Error> {
     let mut files = Vec::new();
-    measure(data, &mut |path, size| {
+    measure(data, Usage::MAX, &mut |path, size| {
         files.push(FileInfo {
             path: path.to_owned(),
             size,

@@ -1,12 +1,25 @@
 //! What is remembered of a session, in one small file beside its data.
 
 use crate::collect::Usage;
+use crate::collect::folder::Folder;
 use crate::error::{During, Error};
 use crate::policy::Policy;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::ffi::CStr;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The file's name.
+const NAME: &CStr = c"meta.json";
+
+/// More is never read of it.
+const MAX_BYTES: u64 = 8 << 20;
+
+/// Files of the client's that are remembered.
+const MAX_UPLOADS: usize = 1_000;
+
+const SAVING: &str = "the session could not be saved";
 
 /// Facts that survive a restart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -25,21 +38,44 @@ pub(crate) struct Meta {
     pub(crate) used: u64,
     /// What its folder holds.
     pub(crate) usage: Usage,
+    /// Files of the client's that were put into it, as (id, path).
+    #[serde(default)]
+    pub(crate) uploads: Vec<(String, String)>,
 }
 
 impl Meta {
+    /// Reads it. A link in its place is not followed.
     pub(crate) fn load(folder: &Path) -> Option<Self> {
-        serde_json::from_slice(&fs::read(folder.join("meta.json")).ok()?).ok()
+        let file = Folder::open_path(folder).ok()?.open_file(NAME).ok()?;
+        let mut text = Vec::new();
+        file.take(MAX_BYTES).read_to_end(&mut text).ok()?;
+        serde_json::from_slice(&text).ok()
     }
 
     /// Replaces the file in one step, so that a crash leaves the old or the new.
     pub(crate) fn save(&self, folder: &Path) -> Result<(), Error> {
-        let (part, place) = (folder.join("meta.part"), folder.join("meta.json"));
         let text = serde_json::to_vec(self)
-            .map_err(std::io::Error::other)
-            .during("session")?;
-        fs::write(&part, text).during(part.display())?;
-        fs::rename(&part, &place).during(place.display())
+            .map_err(io::Error::other)
+            .during(SAVING)?;
+        let place = Folder::open_path(folder).at(SAVING, folder)?;
+        place
+            .write(NAME, 0o600, None, |file| file.write_all(&text))
+            .at(SAVING, folder)
+    }
+
+    /// Whether a file of the client's was put at this path before.
+    pub(crate) fn has_upload(&self, source: &str, path: &str) -> bool {
+        let known = |one: &(String, String)| one.0 == source && one.1 == path;
+        self.uploads.iter().any(known)
+    }
+
+    /// Remembers that a file of the client's was put at a path. The oldest are forgotten.
+    pub(crate) fn add_upload(&mut self, source: &str, path: &str) {
+        self.uploads
+            .retain(|one| !(one.0 == source && one.1 == path));
+        self.uploads.push((source.to_owned(), path.to_owned()));
+        let above = self.uploads.len().saturating_sub(MAX_UPLOADS);
+        self.uploads.drain(..above);
     }
 
     /// Whether it has been idle for too long, or lived for too long.

@@ -2,29 +2,42 @@
 //! the server too. Processes do not: each command's sandbox ends with it.
 
 mod files;
+mod held;
+mod index;
 mod meta;
+mod place;
+mod room;
 
 pub use files::FileInfo;
 pub(crate) use files::{list, open, put, remove};
+pub(crate) use held::Held;
 pub(crate) use meta::{Meta, now};
+pub(crate) use place::remove_folder;
 
-use crate::collect::{Usage, measure};
+use crate::collect::Usage;
+use crate::collect::folder::Folder;
 use crate::egress::DomainRule;
-use crate::error::{During, Error};
+use crate::error::Error;
 use crate::policy::{Network, Policy};
 use crate::settings::Settings;
 use crate::{id, name};
-use rustix::fs::{FlockOperation, Gid, Uid, flock};
+use held::Lock;
+use index::Index;
+use room::Quota;
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::ffi::CString;
 use std::fs::{self, File};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// First part of every session's id.
 const PREFIX: &str = "container_";
+
+/// Sessions that are read again whenever one is made, for other processes may use them.
+const CHECKED_AT_ONCE: usize = 16;
 
 /// All sessions under one folder.
 #[derive(Debug)]
@@ -35,8 +48,21 @@ pub(crate) struct Sessions {
     ids: std::ops::Range<u32>,
     idle: Duration,
     life: Duration,
-    disk_bytes: u64,
-    locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    quota: Quota,
+    index: Arc<Index>,
+    /// Held while room is made, so that nobody takes it twice.
+    room: Mutex<()>,
+    locks: Mutex<HashMap<String, Arc<Lock>>>,
+    /// Sessions that were evicted or have expired, which the backend may still keep
+    /// something for.
+    removed: Mutex<Vec<Removed>>,
+}
+
+/// A session that is no more.
+#[derive(Debug)]
+pub(crate) struct Removed {
+    pub(crate) id: String,
+    pub(crate) host_id: u32,
 }
 
 /// What is known of a session from outside.
@@ -56,41 +82,19 @@ pub struct SessionInfo {
     pub domains: Vec<DomainRule>,
 }
 
-/// A session held by one user of it. Others wait, in this process; other processes are
-/// told that it is busy.
-pub(crate) struct Held {
-    pub(crate) id: String,
-    pub(crate) meta: Meta,
-    folder: PathBuf,
-    file: File,
-    _turn: tokio::sync::OwnedMutexGuard<()>,
-}
-
-impl Drop for Held {
-    /// Closing the file would do, were it not that a launcher just being started has a
-    /// copy of it for a moment.
-    fn drop(&mut self) {
-        // It fails only for a file that is not open.
-        let _ = flock(&self.file, FlockOperation::Unlock);
-    }
-}
-
-impl Held {
-    /// The folder behind `/mnt/data`.
-    pub(crate) fn data(&self) -> PathBuf {
-        self.folder.join("data")
-    }
-
-    /// Remembers that it was used just now, and what it holds.
-    pub(crate) fn save(&mut self) -> Result<(), Error> {
-        self.meta.usage = measure(&self.data(), &mut |_, _| {})?;
-        self.touch()
-    }
-
-    /// Remembers that it was used just now; what it holds has not changed.
-    pub(crate) fn touch(&mut self) -> Result<(), Error> {
-        self.meta.used = now();
-        self.meta.save(&self.folder)
+impl SessionInfo {
+    fn new(id: String, meta: Meta) -> Self {
+        Self {
+            id,
+            owner: meta.owner,
+            created: meta.created,
+            used: meta.used,
+            bytes: meta.usage.bytes,
+            domains: match meta.policy.network {
+                Network::Off => Vec::new(),
+                Network::Allow(domains) => domains,
+            },
+        }
     }
 }
 
@@ -102,8 +106,11 @@ impl Sessions {
             ids: settings.host_ids.clone(),
             idle: settings.session_idle,
             life: settings.session_life,
-            disk_bytes: settings.disk_bytes,
+            quota: Quota::new(settings),
+            index: Arc::default(),
+            room: Mutex::default(),
             locks: Mutex::default(),
+            removed: Mutex::default(),
         }
     }
 
@@ -116,15 +123,13 @@ impl Sessions {
         mounts: Vec<(String, String)>,
         host_id: Option<u32>,
     ) -> Result<String, Error> {
-        self.expire();
-        self.make_room()?;
+        self.sync();
+        self.expire_known();
         let id = format!("{PREFIX}{}", id::random()?);
-        let folder = self.folder.join(&id);
         let host_id = host_id.map_or_else(|| self.free_host_id(), Ok)?;
-        self.make_folders(&folder, host_id)?;
-        File::create(folder.join("lock")).during("lock")?;
+        self.claim(&id, owner, host_id)?;
         let (created, owner) = (now(), owner.to_owned());
-        Meta {
+        let meta = Meta {
             owner,
             policy,
             host_id,
@@ -132,31 +137,26 @@ impl Sessions {
             created,
             used: created,
             usage: Usage::default(),
+            uploads: Vec::new(),
+        };
+        if let Err(error) = self.make(&id, &meta) {
+            self.index.remove(&id);
+            return Err(error);
         }
-        .save(&folder)?;
+        self.index.set(&id, &meta);
         Ok(id)
     }
 
-    /// A folder like a session's that no one will find, for trying. Returns its path
-    /// relative to the state folder, and its host id.
-    pub(crate) fn make_trial(&self) -> Result<(String, u32), Error> {
-        let (name, host_id) = (format!(".trial-{}", id::random()?), self.free_host_id()?);
-        self.make_folders(&self.folder.join(&name), host_id)?;
-        let path = format!("sessions/{name}");
-        Ok((path, host_id))
-    }
-
-    fn make_folders(&self, folder: &Path, host_id: u32) -> Result<(), Error> {
-        let data = folder.join("data");
-        for (place, mode) in [(folder, 0o711), (data.as_path(), 0o755)] {
-            fs::create_dir(place).during(place.display())?;
-            fs::set_permissions(place, fs::Permissions::from_mode(mode)).during(place.display())?;
+    /// Whole or not at all: a folder with a session's name is a session.
+    fn make(&self, id: &str, meta: &Meta) -> Result<(), Error> {
+        let begun = self.begin(meta.host_id)?;
+        let folder = self.folder.join(begun.to_string_lossy().as_ref());
+        let made = meta.save(&folder).and_then(|()| self.finish(&begun, id));
+        if made.is_err() {
+            // The first error is the one to tell.
+            let _ = self.clear(&begun);
         }
-        if let Some(id) = self.owner_id(host_id) {
-            let (uid, gid) = (Uid::from_raw(id), Gid::from_raw(id));
-            rustix::fs::chown(&data, Some(uid), Some(gid)).during(data.display())?;
-        }
-        Ok(())
+        made
     }
 
     /// The id that a session's files belong to on the host, if not to us.
@@ -170,7 +170,7 @@ impl Sessions {
         // First, so that an id that somebody made up leaves no lock behind, and nobody
         // waits for a session of another's.
         self.known(owner, id)?;
-        let turn = self.lock_of(id).lock_owned().await;
+        let turn = self.lock_of(id).turn(id).await?;
         let meta = match self.known(owner, id) {
             Ok(meta) => meta,
             Err(gone) => {
@@ -179,7 +179,7 @@ impl Sessions {
             }
         };
         let folder = self.folder.join(id);
-        let file = File::open(folder.join("lock")).map_err(|_| none())?;
+        let file = lock_file(&folder).ok_or_else(none)?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| Error::SessionBusy { id: id.to_owned() })?;
         Ok(Held {
@@ -187,6 +187,7 @@ impl Sessions {
             meta,
             folder,
             file,
+            index: Arc::clone(&self.index),
             _turn: turn,
         })
     }
@@ -209,86 +210,139 @@ impl Sessions {
         Ok(idle.min(meta.created.saturating_add(self.life.as_secs())))
     }
 
+    /// What is known of one session, without waiting for those who use it.
+    pub(crate) fn info(&self, owner: &str, id: &str) -> Result<SessionInfo, Error> {
+        let meta = self.known(owner, id)?;
+        Ok(SessionInfo::new(id.to_owned(), meta))
+    }
+
     /// Removes a session and its files.
     pub(crate) fn destroy(&self, held: &Held) -> Result<(), Error> {
         self.forget_lock(&held.id);
-        fs::remove_dir_all(&held.folder).during(held.folder.display())
+        let gone = self.unlink(&held.id)?;
+        self.clear(&gone)
     }
 
     /// All sessions that have not expired, the most recently used first.
     pub(crate) fn list(&self) -> Vec<SessionInfo> {
+        self.compare();
+        self.read(self.index.all())
+    }
+
+    /// The same, of one owner's.
+    pub(crate) fn list_of(&self, owner: &str) -> Vec<SessionInfo> {
+        self.compare();
+        let mut own = self.read(self.index.ids(owner));
+        own.retain(|session| session.owner == owner);
+        own
+    }
+
+    fn read(&self, ids: Vec<String>) -> Vec<SessionInfo> {
         let now = now();
-        let mut all: Vec<_> = self
-            .each()
-            .filter(|(_, meta)| !meta.expired(now, self.idle, self.life))
-            .map(|(id, meta)| SessionInfo {
-                id,
-                owner: meta.owner,
-                created: meta.created,
-                used: meta.used,
-                bytes: meta.usage.bytes,
-                domains: match meta.policy.network {
-                    Network::Off => Vec::new(),
-                    Network::Allow(domains) => domains,
-                },
-            })
-            .collect();
+        let read = ids.into_iter().filter_map(|id| {
+            let meta = self.reload(&id)?;
+            let lives = !meta.expired(now, self.idle, self.life);
+            lives.then(|| SessionInfo::new(id, meta))
+        });
+        let mut all: Vec<SessionInfo> = read.collect();
         all.sort_by(|a, b| (b.used, &b.id).cmp(&(a.used, &a.id)));
         all
     }
 
     /// Removes expired sessions and returns how many.
     pub(crate) fn expire(&self) -> usize {
-        let now = now();
-        let expired = self
-            .each()
-            .filter(|(_, meta)| meta.expired(now, self.idle, self.life));
-        expired.filter(|(id, _)| self.remove_unused(id)).count()
+        self.compare();
+        self.expire_known()
     }
 
-    /// Evicts the least recently used sessions while all together take too much.
-    fn make_room(&self) -> Result<(), Error> {
-        let mut all = self.list();
-        let mut used: u64 = all.iter().map(|session| session.bytes).sum();
-        while used >= self.disk_bytes {
-            let Some(oldest) = all.pop() else {
-                return Err(Error::DiskFull {
-                    used,
-                    allowed: self.disk_bytes,
-                });
-            };
-            if self.remove_unused(&oldest.id) {
-                used = used.saturating_sub(oldest.bytes);
+    fn expire_known(&self) -> usize {
+        let now = now();
+        let (idle, life) = (self.idle.as_secs(), self.life.as_secs());
+        let until = |time: u64| now.checked_sub(time);
+        let (used, made) = (until(idle).unwrap_or(0), until(life).unwrap_or(0));
+        let expired = self.index.expired(used, made);
+        let gone = expired
+            .iter()
+            .filter_map(|id| self.unlink_unused(id, |meta| meta.expired(now, self.idle, self.life)))
+            // What stays behind is removed at the next start.
+            .filter(|gone| self.clear(gone).is_ok());
+        gone.count()
+    }
+
+    /// Takes a session out of sight, unless someone holds it, or what its file says now
+    /// is no reason to. What is returned is to be cleared.
+    fn unlink_unused(&self, id: &str, is_due: impl Fn(&Meta) -> bool) -> Option<CString> {
+        let lock = self.lock_of(id);
+        let _turn = lock.try_turn()?;
+        let folder = self.folder.join(id);
+        let (file, meta) = (lock_file(&folder), Meta::load(&folder));
+        let (Some(file), Some(meta)) = (file, meta) else {
+            self.forget_lock(id);
+            self.index.remove(id);
+            return None;
+        };
+        flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        if !is_due(&meta) {
+            self.index.set(id, &meta);
+            return None;
+        }
+        let gone = self.unlink(id).ok()?;
+        self.forget_lock(id);
+        let removed = Removed {
+            id: id.to_owned(),
+            host_id: meta.host_id,
+        };
+        let mut all = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(removed);
+        Some(gone)
+    }
+
+    /// The sessions that were removed since this was last called, other than by
+    /// [`destroy`](Self::destroy).
+    pub(crate) fn take_removed(&self) -> Vec<Removed> {
+        let mut all = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut all)
+    }
+
+    /// Learns of sessions that other processes made, removed or used.
+    pub(crate) fn sync(&self) {
+        if self.index.should_compare() {
+            self.compare();
+        }
+        for id in self.index.to_check(CHECKED_AT_ONCE) {
+            self.reload(&id);
+        }
+    }
+
+    fn compare(&self) {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let names = names.filter(|name| name.starts_with(PREFIX)).collect();
+        for id in self.index.compare(names) {
+            if let Some(meta) = self.reload(&id) {
+                // Sessions of an earlier version were open to more; that they cannot be
+                // closed is told when one is used.
+                let folder = Folder::open_path(&self.folder.join(&id));
+                let _ = folder.and_then(|folder| self.guard(&folder, meta.host_id));
             }
         }
-        Ok(())
     }
 
-    /// Removes a session unless someone holds it.
-    fn remove_unused(&self, id: &str) -> bool {
-        let Ok(_turn) = self.lock_of(id).try_lock_owned() else {
-            return false;
-        };
-        let folder = self.folder.join(id);
-        let Ok(file) = File::open(folder.join("lock")) else {
-            return false;
-        };
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return false;
+    fn reload(&self, id: &str) -> Option<Meta> {
+        let meta = Meta::load(&self.folder.join(id))?;
+        // Whoever holds it here says what has become of it.
+        if !self.is_held(id) {
+            self.index.set(id, &meta);
         }
-        self.forget_lock(id);
-        fs::remove_dir_all(&folder).is_ok()
+        Some(meta)
     }
 
-    fn each(&self) -> impl Iterator<Item = (String, Meta)> {
-        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| {
-            let meta = Meta::load(&entry.path())?;
-            Some((entry.file_name().into_string().ok()?, meta))
-        })
+    fn is_held(&self, id: &str) -> bool {
+        let locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        locks.get(id).is_some_and(|lock| lock.try_turn().is_none())
     }
 
-    fn lock_of(&self, id: &str) -> Arc<tokio::sync::Mutex<()>> {
+    fn lock_of(&self, id: &str) -> Arc<Lock> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(locks.entry(id.to_owned()).or_default())
     }
@@ -300,15 +354,21 @@ impl Sessions {
 
     /// A host id that no other session here has.
     pub(crate) fn free_host_id(&self) -> Result<u32, Error> {
-        let taken: Vec<u32> = self.each().map(|(_, meta)| meta.host_id).collect();
+        if self.index.should_compare() {
+            self.compare();
+        }
+        let width = self.ids.end.saturating_sub(self.ids.start);
         loop {
-            let width = self.ids.end.saturating_sub(self.ids.start);
             let id = self.ids.start.saturating_add(id::below(width)?);
-            if !taken.contains(&id) || taken.len() >= width as usize {
+            if !self.index.is_host_id_taken(id) || self.index.len() >= width as usize {
                 return Ok(id);
             }
         }
     }
+}
+
+fn lock_file(session: &Path) -> Option<File> {
+    Folder::open_path(session).ok()?.open_file(c"lock").ok()
 }
 
 #[cfg(test)]

@@ -256,16 +256,21 @@ async fn an_idle_session_and_an_old_one_expire() {
 
 #[tokio::test]
 async fn the_least_recently_used_session_makes_room() {
-    let one = Sandboxed::open(|settings| settings.disk_bytes = 1000).await;
+    let one = Sandboxed::open(|settings| {
+        settings.disk_bytes = 100 << 10;
+        settings.tenant_disk_bytes = Some(100 << 10);
+        settings.evict_idle = Duration::ZERO;
+    })
+    .await;
     let sandbox = &one.sandbox;
     sandbox
-        .put(OWNER, &one.session, "a", vec![0; 600])
+        .put(OWNER, &one.session, "a", vec![0; 30 << 10])
         .await
         .unwrap();
     let second = sandbox.create(OWNER, NewSession::default()).await.unwrap();
     assert_eq!(sandbox.sessions().len(), 2, "there is room yet");
     sandbox
-        .put(OWNER, &second, "b", vec![0; 600])
+        .put(OWNER, &second, "b", vec![0; 20 << 10])
         .await
         .unwrap();
     let third = sandbox.create(OWNER, NewSession::default()).await.unwrap();

@@ -1,0 +1,119 @@
+//! Removing what hostile code made: in any depth and of any mode, with a fixed number of
+//! descriptors and without recursion, so that no tree is too deep for the stack or for
+//! the server's descriptors.
+
+use super::folder::Folder;
+use crate::id;
+use std::ffi::{CStr, CString};
+use std::io;
+
+/// Names that are read from a folder at once.
+const BATCH: usize = 512;
+
+/// Removes an entry of `parent`, with all in it if it is a folder. Nothing there is fine.
+pub(super) fn tree(parent: &Folder, name: &CStr) -> io::Result<()> {
+    if parent.unlink(name)? {
+        return Ok(());
+    }
+    let mut moved = Moved::new()?;
+    empty(parent, name, &mut moved)?;
+    // Each folder found in a folder was moved up here, so that depth costs nothing.
+    while let Some(next) = moved.take() {
+        empty(parent, &next, &mut moved)?;
+    }
+    Ok(())
+}
+
+/// Removes a folder of `parent` after moving the folders in it to `parent`.
+fn empty(parent: &Folder, name: &CStr, moved: &mut Moved) -> io::Result<()> {
+    let folder = parent.enter_to_clear(name)?;
+    loop {
+        let names = folder.names(BATCH)?;
+        if names.is_empty() {
+            return parent.remove_empty(name);
+        }
+        for name in names {
+            if !folder.unlink(&name)? {
+                let place = moved.next()?;
+                move_up(&folder, &name, parent, &place)?;
+            }
+        }
+    }
+}
+
+fn move_up(from: &Folder, name: &CStr, to: &Folder, place: &CStr) -> io::Result<()> {
+    match from.rename_to(name, to, place) {
+        // To be moved, a folder must be writable for its owner.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            from.enter_to_clear(name)?;
+            from.rename_to(name, to, place)
+        }
+        moved => moved,
+    }
+}
+
+/// The names of folders that were moved up, which no code can have chosen.
+struct Moved {
+    prefix: String,
+    made: u64,
+    taken: u64,
+}
+
+impl Moved {
+    fn new() -> io::Result<Self> {
+        let random = id::random().map_err(io::Error::other)?;
+        Ok(Self {
+            prefix: format!("\u{1}gone-{random}"),
+            made: 0,
+            taken: 0,
+        })
+    }
+
+    fn name(&self, number: u64) -> io::Result<CString> {
+        CString::new(format!("{}-{number}", self.prefix)).map_err(io::Error::other)
+    }
+
+    fn next(&mut self) -> io::Result<CString> {
+        self.made += 1;
+        self.name(self.made)
+    }
+
+    fn take(&mut self) -> Option<CString> {
+        if self.taken == self.made {
+            return None;
+        }
+        self.taken += 1;
+        self.name(self.taken).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{Mode, OFlags};
+    use std::fs;
+
+    /// Deeper than descriptors and a recursion on a small stack would reach.
+    #[test]
+    fn a_tree_of_any_depth_and_mode_is_removed() {
+        let outer = tempfile::tempdir().unwrap();
+        fs::create_dir(outer.path().join("tree")).unwrap();
+        let mut here = rustix::fs::open(outer.path().join("tree"), flags(), Mode::empty()).unwrap();
+        for depth in 0..3_000 {
+            rustix::fs::mkdirat(&here, "d", Mode::RWXU).unwrap();
+            rustix::fs::symlinkat("/etc", &here, "link").unwrap();
+            let next = rustix::fs::openat(&here, "d", flags(), Mode::empty()).unwrap();
+            if depth % 100 == 50 {
+                rustix::fs::fchmod(&here, Mode::empty()).unwrap();
+            }
+            here = next;
+        }
+        let outer_folder = Folder::open_path(outer.path()).unwrap();
+        tree(&outer_folder, c"tree").unwrap();
+        assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 0);
+    }
+
+    fn flags() -> OFlags {
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
+    }
+}

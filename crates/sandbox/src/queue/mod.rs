@@ -1,0 +1,150 @@
+//! Who may run now: a bound on how many at once, a bounded line behind it, both in all
+//! and per owner, and turns between owners.
+//!
+//! An owner alone may use all of the line and almost all places. While others want to
+//! run, each gets its turn; when the line is full, one of an owner with less in it takes
+//! the place of the last of the owner with most. Nothing here takes longer the more wait,
+//! but for the logarithm of a search tree.
+
+mod state;
+
+use crate::error::{Error, Scope};
+use crate::settings::Settings;
+use state::{Bounds, State, Ticket};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// The line.
+#[derive(Debug, Clone)]
+pub(crate) struct Queue {
+    state: Arc<Mutex<State<Waiter>>>,
+}
+
+/// What one who waits is sent.
+type Answer = Result<Turn, Error>;
+type Waiter = oneshot::Sender<Answer>;
+
+/// Leave to run; gives way to the next when dropped.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    queue: Queue,
+    owner: Arc<str>,
+    began: Instant,
+    /// Whether the place has been given on already.
+    is_over: bool,
+}
+
+/// One who waits. Dropped, it leaves the line.
+struct Waiting<'a> {
+    queue: &'a Queue,
+    ticket: Ticket,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.queue.lock().leave(&self.ticket);
+    }
+}
+
+impl Queue {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self::with(Bounds {
+            running: settings.running.max(1),
+            waiting: settings.waiting,
+            running_per_owner: settings.most_commands_per_tenant(),
+            waiting_per_owner: settings.waiting_per_tenant.unwrap_or(settings.waiting),
+        })
+    }
+
+    fn with(bounds: Bounds) -> Self {
+        Self {
+            state: Arc::new(Mutex::new(State::new(bounds))),
+        }
+    }
+
+    /// Waits for a turn, or is told at once that too many wait.
+    pub(crate) async fn turn(&self, owner: &str) -> Answer {
+        let owner: Arc<str> = owner.into();
+        let (waiting, receiver) = {
+            let mut state = self.lock();
+            if state.enter(&owner) {
+                drop(state);
+                return Ok(self.granted(owner));
+            }
+            let (sender, receiver) = oneshot::channel();
+            let joined = state.join(&owner, sender);
+            let retry_after = state.retry_after();
+            let (all, own) = (state.load(), state.load_of(&owner));
+            drop(state);
+            match joined {
+                Ok((ticket, displaced)) => {
+                    if let Some(last) = displaced {
+                        // Nobody is told who has left meanwhile.
+                        let _ = last.send(Err(busy(Scope::Server, all, retry_after)));
+                    }
+                    let queue = self;
+                    (Waiting { queue, ticket }, receiver)
+                }
+                Err(Scope::Tenant) => return Err(busy(Scope::Tenant, own, retry_after)),
+                Err(Scope::Server) => return Err(busy(Scope::Server, all, retry_after)),
+            }
+        };
+        let answer = receiver.await;
+        drop(waiting);
+        answer.unwrap_or_else(|_| Err(busy(Scope::Server, self.load(), Duration::from_secs(1))))
+    }
+
+    fn granted(&self, owner: Arc<str>) -> Turn {
+        Turn {
+            queue: self.clone(),
+            owner,
+            began: Instant::now(),
+            is_over: false,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<Waiter>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many run, and how many wait.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        self.lock().load()
+    }
+}
+
+fn busy(scope: Scope, (running, waiting): (usize, usize), retry_after: Duration) -> Error {
+    Error::Busy {
+        scope,
+        running,
+        waiting,
+        retry_after,
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        let took = self.began.elapsed();
+        let mut left = Arc::clone(&self.owner);
+        let mut took = Some(took);
+        loop {
+            let next = self.queue.lock().release(&left, took.take());
+            let Some((owner, next)) = next else {
+                return;
+            };
+            // It passes on, unless the one who waited has left just now.
+            match next.send(Ok(self.queue.granted(Arc::clone(&owner)))) {
+                Err(Ok(mut turn)) => turn.is_over = true,
+                _ => return,
+            }
+            left = owner;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

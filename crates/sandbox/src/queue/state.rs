@@ -1,0 +1,214 @@
+//! The line's state: plain data, so that every step is taken under one lock.
+
+use crate::error::Scope;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bounds of what is said about when to try again.
+const MIN_RETRY: Duration = Duration::from_secs(1);
+const MAX_RETRY: Duration = Duration::from_secs(60);
+
+/// How many run and wait at most.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) running: usize,
+    pub(super) waiting: usize,
+    pub(super) running_per_owner: usize,
+    pub(super) waiting_per_owner: usize,
+}
+
+/// A place in the line.
+#[derive(Debug, Clone)]
+pub(super) struct Ticket {
+    owner: Arc<str>,
+    number: u64,
+}
+
+/// Who runs and who waits; `W` is how one who waits is told.
+#[derive(Debug)]
+pub(super) struct State<W> {
+    bounds: Bounds,
+    running: usize,
+    waiting: usize,
+    owners: HashMap<Arc<str>, Owner<W>>,
+    /// Owners that wait and may run one more, in the order of their next turn.
+    next: BTreeMap<u64, Arc<str>>,
+    /// Owners that wait, by how many of theirs run or wait.
+    by_load: BTreeSet<(usize, Arc<str>)>,
+    /// The last number that was given to one who waits, or to an owner's turn.
+    numbers: u64,
+    /// How long commands run, on average.
+    usual: Duration,
+}
+
+#[derive(Debug)]
+struct Owner<W> {
+    running: usize,
+    line: BTreeMap<u64, W>,
+    /// Its place in `next`.
+    turn: Option<u64>,
+}
+
+impl<W> Owner<W> {
+    fn load(&self) -> usize {
+        self.running + self.line.len()
+    }
+}
+
+impl<W> State<W> {
+    pub(super) fn new(bounds: Bounds) -> Self {
+        Self {
+            bounds,
+            running: 0,
+            waiting: 0,
+            owners: HashMap::new(),
+            next: BTreeMap::new(),
+            by_load: BTreeSet::new(),
+            numbers: 0,
+            usual: MIN_RETRY,
+        }
+    }
+
+    /// How many run, and how many wait.
+    pub(super) fn load(&self) -> (usize, usize) {
+        (self.running, self.waiting)
+    }
+
+    pub(super) fn load_of(&self, owner: &str) -> (usize, usize) {
+        let owner = self.owners.get(owner);
+        owner.map_or((0, 0), |owner| (owner.running, owner.line.len()))
+    }
+
+    /// When there is likely to be room in the line.
+    pub(super) fn retry_after(&self) -> Duration {
+        let rounds = self.waiting / self.bounds.running + 1;
+        let rounds = u32::try_from(rounds).unwrap_or(u32::MAX);
+        let expected = self.usual.saturating_mul(rounds);
+        expected.clamp(MIN_RETRY, MAX_RETRY)
+    }
+
+    /// Takes a place to run if one is free for this owner.
+    pub(super) fn enter(&mut self, owner: &Arc<str>) -> bool {
+        let own = self.load_of(owner).0;
+        if self.running >= self.bounds.running || own >= self.bounds.running_per_owner {
+            return false;
+        }
+        self.running += 1;
+        self.change(owner, |owner| owner.running += 1);
+        true
+    }
+
+    /// Takes a place in the line; with it comes who had to leave for it.
+    pub(super) fn join(
+        &mut self,
+        owner: &Arc<str>,
+        waiter: W,
+    ) -> Result<(Ticket, Option<W>), Scope> {
+        let own = self.load_of(owner);
+        if own.1 >= self.bounds.waiting_per_owner {
+            return Err(Scope::Tenant);
+        }
+        let mut displaced = None;
+        if self.waiting >= self.bounds.waiting {
+            displaced = Some(self.displace(own.0 + own.1)?);
+        }
+        self.numbers += 1;
+        let number = self.numbers;
+        self.waiting += 1;
+        self.change(owner, |owner| {
+            owner.line.insert(number, waiter);
+        });
+        let ticket = Ticket {
+            owner: Arc::clone(owner),
+            number,
+        };
+        Ok((ticket, displaced))
+    }
+
+    /// Takes the last of the owner with most out of the line, if that has at least two
+    /// more than one who has `load`.
+    fn displace(&mut self, load: usize) -> Result<W, Scope> {
+        let largest = self.by_load.last().cloned();
+        let Some((_, owner)) = largest.filter(|(most, _)| *most > load + 1) else {
+            return Err(Scope::Server);
+        };
+        let mut last = None;
+        self.change(&owner, |owner| last = owner.line.pop_last());
+        self.waiting -= usize::from(last.is_some());
+        last.map(|(_, waiter)| waiter).ok_or(Scope::Server)
+    }
+
+    /// Leaves the line, if still in it.
+    pub(super) fn leave(&mut self, ticket: &Ticket) {
+        let mut found = None;
+        self.change(&ticket.owner, |owner| {
+            found = owner.line.remove(&ticket.number);
+        });
+        self.waiting -= usize::from(found.is_some());
+    }
+
+    /// Gives a place to run on to the first of the owner whose turn it is.
+    pub(super) fn release(
+        &mut self,
+        owner: &Arc<str>,
+        took: Option<Duration>,
+    ) -> Option<(Arc<str>, W)> {
+        if let Some(took) = took {
+            self.usual = (self.usual.saturating_mul(7).saturating_add(took)) / 8;
+        }
+        self.running = self.running.saturating_sub(1);
+        self.change(owner, |owner| {
+            owner.running = owner.running.saturating_sub(1);
+        });
+        let (_, next) = self.next.pop_first()?;
+        let mut first = None;
+        self.change(&next, |owner| {
+            owner.turn = None;
+            first = owner.line.pop_first();
+            owner.running += usize::from(first.is_some());
+        });
+        let (_, waiter) = first?;
+        self.waiting -= 1;
+        self.running += 1;
+        Some((next, waiter))
+    }
+
+    /// Changes an owner, and keeps true what is known of all.
+    fn change(&mut self, name: &Arc<str>, change: impl FnOnce(&mut Owner<W>)) {
+        let owner = self
+            .owners
+            .entry(Arc::clone(name))
+            .or_insert_with(|| Owner {
+                running: 0,
+                line: BTreeMap::new(),
+                turn: None,
+            });
+        let (before, waited) = (owner.load(), !owner.line.is_empty());
+        change(owner);
+        let (after, waits) = (owner.load(), !owner.line.is_empty());
+        let may_run = owner.running < self.bounds.running_per_owner;
+        let left = match (waits && may_run, owner.turn) {
+            (true, None) => {
+                self.numbers += 1;
+                owner.turn = Some(self.numbers);
+                self.next.insert(self.numbers, Arc::clone(name));
+                None
+            }
+            (false, Some(_)) => owner.turn.take(),
+            _ => None,
+        };
+        if let Some(turn) = left {
+            self.next.remove(&turn);
+        }
+        if waited {
+            self.by_load.remove(&(before, Arc::clone(name)));
+        }
+        if waits {
+            self.by_load.insert((after, Arc::clone(name)));
+        }
+        if after == 0 {
+            self.owners.remove(name);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Turns, bounds and who has to leave; no time passes in any of it.
+
+use super::*;
+use std::pin::Pin;
+use std::task::Poll;
+
+type Waits<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+
+fn queue(running: usize, waiting: usize) -> Queue {
+    Queue::with(Bounds {
+        running,
+        waiting,
+        running_per_owner: running,
+        waiting_per_owner: waiting,
+    })
+}
+
+/// Looks at a future once.
+async fn poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    // The runtime lets a task see only so many things ready before it yields.
+    tokio::task::yield_now().await;
+    std::future::poll_fn(|context| {
+        Poll::Ready(match Pin::new(&mut *future).poll(context) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+/// One who wants a turn and does not get it at once.
+async fn waiting<'a>(queue: &'a Queue, owner: &'a str) -> Waits<'a> {
+    let mut waits: Waits<'a> = Box::pin(queue.turn(owner));
+    assert!(poll(&mut waits).await.is_none(), "{owner} must wait");
+    waits
+}
+
+fn scope(answer: Option<Answer>) -> Option<Scope> {
+    match answer {
+        Some(Err(Error::Busy {
+            scope, retry_after, ..
+        })) => {
+            assert!(retry_after >= Duration::from_secs(1));
+            Some(scope)
+        }
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn one_more_than_the_line_holds_is_told_busy() {
+    let queue = queue(1, 1);
+    let first = queue.turn("a").await.unwrap();
+    let mut second = waiting(&queue, "a").await;
+    let refused = queue.turn("a").await.unwrap_err();
+    assert_eq!(refused.code(), "busy");
+    drop(first);
+    drop(poll(&mut second).await.unwrap().unwrap());
+    assert_eq!(queue.load(), (0, 0));
+}
+
+#[tokio::test]
+async fn owners_take_turns_however_many_each_has_waiting() {
+    let queue = queue(1, 10);
+    let mut running = Some(queue.turn("x").await.unwrap());
+    let mut line = Vec::new();
+    for owner in ["a", "a", "a", "b"] {
+        line.push((owner, waiting(&queue, owner).await));
+    }
+    let mut seen = Vec::new();
+    while !line.is_empty() {
+        drop(running.take());
+        for place in 0..line.len() {
+            if let Some(turn) = poll(&mut line[place].1).await {
+                running = Some(turn.unwrap());
+                seen.push(line.remove(place).0);
+                break;
+            }
+        }
+    }
+    assert_eq!(seen, ["a", "b", "a", "a"]);
+}
+
+#[tokio::test]
+async fn one_who_leaves_the_line_gives_place_and_turn_on() {
+    let queue = queue(1, 1);
+    let first = queue.turn("a").await.unwrap();
+    let left = waiting(&queue, "b").await;
+    assert_eq!(queue.load(), (1, 1));
+    drop(left);
+    assert_eq!(
+        queue.load(),
+        (1, 0),
+        "its place in the line is free at once"
+    );
+    let granted = waiting(&queue, "b").await;
+    drop(first);
+    assert_eq!(queue.load(), (1, 0));
+    // Gone after the turn was given to it, and before it looked.
+    drop(granted);
+    drop(queue.turn("c").await.unwrap());
+    assert_eq!(queue.load(), (0, 0));
+}
+
+#[tokio::test]
+async fn a_tenant_that_fills_the_line_makes_place_for_another_at_once() {
+    let queue = queue(1, 3);
+    let running = queue.turn("greedy").await.unwrap();
+    let mut line = Vec::new();
+    for _ in 0..3 {
+        line.push(waiting(&queue, "greedy").await);
+    }
+    assert_eq!(scope(Some(queue.turn("greedy").await)), Some(Scope::Tenant));
+    let mut victim = waiting(&queue, "victim").await;
+    let mut last = line.pop().unwrap();
+    assert_eq!(scope(poll(&mut last).await), Some(Scope::Server));
+    assert!(poll(&mut line[0]).await.is_none() && poll(&mut line[1]).await.is_none());
+    drop(running);
+    // Before those of one who has just run.
+    drop(poll(&mut victim).await.unwrap().unwrap());
+    drop(poll(&mut line[0]).await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn a_line_full_of_many_owners_is_the_servers_limit() {
+    let queue = queue(1, 3);
+    let _running = queue.turn("x").await.unwrap();
+    let mut line = Vec::new();
+    for owner in ["a", "b", "c"] {
+        line.push(waiting(&queue, owner).await);
+    }
+    // Nobody has more than one: a newcomer has no better right.
+    assert_eq!(scope(Some(queue.turn("d").await)), Some(Scope::Server));
+    for one in &mut line {
+        assert!(poll(one).await.is_none());
+    }
+}
+
+#[tokio::test]
+async fn one_owner_never_has_all_places_and_its_line_is_bounded() {
+    let bounds = Bounds {
+        running: 4,
+        waiting: 10,
+        running_per_owner: 3,
+        waiting_per_owner: 2,
+    };
+    let queue = Queue::with(bounds);
+    let mut running = Vec::new();
+    for _ in 0..3 {
+        running.push(queue.turn("greedy").await.unwrap());
+    }
+    let mut first = waiting(&queue, "greedy").await;
+    let _second = waiting(&queue, "greedy").await;
+    assert_eq!(scope(Some(queue.turn("greedy").await)), Some(Scope::Tenant));
+    let victim = queue.turn("victim").await.unwrap();
+    assert_eq!(queue.load(), (4, 2));
+    // The place that the other leaves is not for one who has its share.
+    drop(victim);
+    assert!(poll(&mut first).await.is_none());
+    assert_eq!(queue.load(), (3, 2));
+    running.pop();
+    running.push(poll(&mut first).await.unwrap().unwrap());
+    drop(queue.turn("victim").await.unwrap());
+}
+
+#[tokio::test]
+async fn thousands_of_lines_are_served_in_turn_and_leave_nothing() {
+    let queue = queue(2, 10_000);
+    let running = [
+        queue.turn("a").await.unwrap(),
+        queue.turn("b").await.unwrap(),
+    ];
+    let names: Vec<String> = (0..2_000).map(|number| format!("t{number}")).collect();
+    let mut line = Vec::new();
+    for _ in 0..3 {
+        for name in &names {
+            line.push(waiting(&queue, name).await);
+        }
+    }
+    assert_eq!(queue.load(), (2, 6_000));
+    drop(running);
+    for mut one in line {
+        drop(poll(&mut one).await.unwrap().unwrap());
+    }
+    assert_eq!(queue.load(), (0, 0));
+}

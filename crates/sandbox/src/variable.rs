@@ -1,0 +1,201 @@
+//! Names of variables that a request may choose for what its code is given. A name that
+//! programs, loaders, interpreters or tools take instructions from would change what
+//! runs, or where it connects to, instead of being read by the code it is for.
+
+/// Longest name.
+const MAX_BYTES: usize = 100;
+
+/// Names that mean something to others.
+const NAMES: &[&str] = &[
+    "_",
+    "CDPATH",
+    "CURL_CA_BUNDLE",
+    "CURL_HOME",
+    "DISPLAY",
+    "EDITOR",
+    "ENV",
+    "FPATH",
+    "GCONV_PATH",
+    "GETCONF_DIR",
+    "GLOBIGNORE",
+    "GOENV",
+    "GOFLAGS",
+    "GOPATH",
+    "GOROOT",
+    "HISTFILE",
+    "HOME",
+    "HOSTALIASES",
+    "HOSTNAME",
+    "IFS",
+    "INPUTRC",
+    "LANG",
+    "LANGUAGE",
+    "LOCALDOMAIN",
+    "LOCPATH",
+    "LOGNAME",
+    "MAIL",
+    "MAILPATH",
+    "NLSPATH",
+    "OLDPWD",
+    "OPTARG",
+    "OPTERR",
+    "OPTIND",
+    "PAGER",
+    "PATH",
+    "PPID",
+    "PROMPT_COMMAND",
+    "PWD",
+    "RESOLV_HOST_CONF",
+    "RUBYLIB",
+    "RUBYOPT",
+    "SHELL",
+    "SHELLOPTS",
+    "SHLVL",
+    "TEMP",
+    "TERM",
+    "TERMCAP",
+    "TERMINFO",
+    "TMP",
+    "TMPDIR",
+    "TZ",
+    "TZDIR",
+    "UID",
+    "EUID",
+    "USER",
+    "VIRTUAL_ENV",
+    "VISUAL",
+];
+
+/// The same, of all that begin so.
+const PREFIXES: &[&str] = &[
+    "BASH",
+    "CARGO_BUILD_",
+    "CARGO_HOME",
+    "CARGO_TARGET_",
+    "CLASSPATH",
+    "CONDA_",
+    "DBUS_",
+    "DYLD_",
+    "GEM_",
+    "GIT_",
+    "GLIBC_",
+    "JAVA_",
+    "JDK_",
+    "LC_",
+    "LD_",
+    "LESS",
+    "LUA_",
+    "MALLOC_",
+    "MALLOPT_",
+    "NODE_",
+    "NPM_CONFIG_",
+    "NSS_",
+    "OPENSSL_",
+    "PERL",
+    "PHP",
+    "PIP_",
+    "PIPX_",
+    "PROWESS_",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS3",
+    "PS4",
+    "PYTHON",
+    "REQUESTS_",
+    "RES_",
+    "RUSTC",
+    "RUSTFLAGS",
+    "SSH_",
+    "SSL_",
+    "SSLKEYLOGFILE",
+    "SUDO_",
+    "UV_",
+    "WGETRC",
+    "XDG_",
+    "ZDOTDIR",
+    "_JAVA_",
+    "_RLD_",
+];
+
+/// The same, of all that end so.
+const SUFFIXES: &[&str] = &["_PROXY", "_CA_BUNDLE", "_CA_CERTS", "_CERT_FILE"];
+
+/// Checks the name of a variable that a request chooses.
+///
+/// # Errors
+/// Why it cannot be used.
+pub fn check_variable(name: &str) -> Result<(), &'static str> {
+    let is_letter = |c: char| c.is_ascii_uppercase() || c == '_';
+    let fine = |c: char| is_letter(c) || c.is_ascii_digit();
+    let is_word = name.starts_with(is_letter) && name.chars().all(fine);
+    if !is_word || name.len() > MAX_BYTES {
+        return Err("must be 1 to 100 of A-Z, 0-9 and _, and not begin with a digit");
+    }
+    let is_taken = NAMES.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
+    match is_taken {
+        true => Err(
+            "means something to the system or to programs that run there; choose another name, \
+             such as API_KEY",
+        ),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_steer_programs_are_refused_and_names_of_keys_are_not() {
+        for name in [
+            "LD_PRELOAD",
+            "LD_LIBRARY_PATH",
+            "PATH",
+            "http_proxy",
+            "HTTPS_PROXY",
+            "ALL_PROXY",
+            "PYTHONSTARTUP",
+            "PYTHONPATH",
+            "PIP_INDEX_URL",
+            "NODE_OPTIONS",
+            "BASH_ENV",
+            "BASH_FUNC_ls",
+            "ENV",
+            "IFS",
+            "GIT_SSH_COMMAND",
+            "SSL_CERT_FILE",
+            "REQUESTS_CA_BUNDLE",
+            "AWS_CA_BUNDLE",
+            "PERL5OPT",
+            "JAVA_TOOL_OPTIONS",
+            "_JAVA_OPTIONS",
+            "HOME",
+            "PROMPT_COMMAND",
+            "",
+            "1KEY",
+            "K=",
+            "KEY-1",
+            "Key",
+            "KEY\0",
+            "SCHLÜSSEL",
+        ] {
+            assert!(check_variable(name).is_err(), "{name:?}");
+        }
+        for name in [
+            "KEY",
+            "API_KEY",
+            "GITHUB_TOKEN",
+            "GOOGLE_API_KEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "NPM_TOKEN",
+            "_TOKEN",
+            "OPENAI_API_KEY",
+            "X1",
+        ] {
+            assert_eq!(check_variable(name), Ok(()), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! One tenant at its limit in everything, and another that must get in at once and lose
+//! nothing.
+
+use crate::support::Sandboxed;
+use prowess_sandbox::{
+    Command, Error, Execution, LimitHit, NewSession, Report, Sandbox, Scope, Settings,
+};
+use std::io::Read;
+use std::time::Duration;
+
+const GREEDY: &str = "greedy";
+const VICTIM: &str = "victim";
+const KIB: u64 = 1 << 10;
+
+/// Longer than any test: nothing may be evicted for having been idle.
+const NEVER: Duration = Duration::from_secs(100_000);
+
+async fn create(sandbox: &Sandbox, owner: &str) -> Result<String, Error> {
+    sandbox.create(owner, NewSession::default()).await
+}
+
+async fn put(sandbox: &Sandbox, owner: &str, id: &str, size: u64) -> Result<(), Error> {
+    let bytes = vec![b'x'; usize::try_from(size).unwrap()];
+    sandbox.put(owner, id, "file", bytes).await
+}
+
+async fn bash(sandbox: &Sandbox, owner: &str, id: &str, line: &str) -> Result<Report, Error> {
+    let execution = Execution {
+        command: Command::Bash(line.into()),
+        ..Execution::default()
+    };
+    sandbox.exec(owner, id, execution).await
+}
+
+async fn content(sandbox: &Sandbox, owner: &str, id: &str) -> String {
+    let mut text = String::new();
+    let file = sandbox.get(owner, id, "file").await;
+    file.unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+async fn ids(sandbox: &Sandbox, owner: &str) -> Vec<String> {
+    let known = sandbox.sessions_of(owner).await.unwrap();
+    known.into_iter().map(|one| one.id).collect()
+}
+
+/// A sandbox without sessions.
+async fn open(change: impl FnOnce(&mut Settings)) -> Sandboxed {
+    let one = Sandboxed::open(change).await;
+    let owner = crate::support::OWNER;
+    one.sandbox.destroy(owner, &one.session).await.unwrap();
+    one
+}
+
+#[tokio::test]
+async fn a_tenant_that_fills_its_disk_loses_its_own_oldest_and_no_one_elses() {
+    let one = open(|settings| {
+        settings.disk_bytes = 500 * KIB;
+        settings.evict_idle = Duration::ZERO;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    // The oldest of all.
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    put(sandbox, VICTIM, &victim, 50).await.unwrap();
+    for _ in 0..8 {
+        let id = create(sandbox, GREEDY).await.unwrap();
+        put(sandbox, GREEDY, &id, 100 * KIB).await.unwrap();
+    }
+    assert_eq!(
+        ids(sandbox, GREEDY).await.len(),
+        2,
+        "of 250 KiB, half of all"
+    );
+    assert_eq!(content(sandbox, VICTIM, &victim).await.len(), 50);
+    let other = create(sandbox, VICTIM).await.unwrap();
+    put(sandbox, VICTIM, &other, 100 * KIB).await.unwrap();
+    assert_eq!(ids(sandbox, VICTIM).await.len(), 2);
+    assert_eq!(
+        ids(sandbox, GREEDY).await.len(),
+        2,
+        "there is room for both"
+    );
+}
+
+#[tokio::test]
+async fn a_tenant_whose_sessions_are_all_in_use_is_refused_and_told_which_limit() {
+    let one = open(|settings| {
+        settings.disk_bytes = 500 * KIB;
+        settings.evict_idle = NEVER;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    let greedy = create(sandbox, GREEDY).await.unwrap();
+    put(sandbox, GREEDY, &greedy, 200 * KIB).await.unwrap();
+    let second = create(sandbox, GREEDY).await.unwrap();
+    let refused = put(sandbox, GREEDY, &second, 100 * KIB).await.unwrap_err();
+    assert_eq!(refused.code(), "disk-full");
+    assert!(
+        refused.to_string().contains("tenant_disk_bytes"),
+        "{refused}"
+    );
+    // By a command as well: what does not fit is not kept, and that is told.
+    let line = "head -c 100000 /dev/zero > big; echo small > small";
+    let report = bash(sandbox, GREEDY, &second, line).await.unwrap();
+    assert_eq!(report.hits, [LimitHit::Data]);
+    let kept = sandbox.list(GREEDY, &second).await.unwrap();
+    assert!(kept.iter().all(|file| file.path == "small"), "{kept:?}");
+    put(sandbox, VICTIM, &victim, 200 * KIB).await.unwrap();
+    assert_eq!(content(sandbox, GREEDY, &greedy).await.len(), 200 << 10);
+    // Removing makes room at once.
+    sandbox.destroy(GREEDY, &greedy).await.unwrap();
+    put(sandbox, GREEDY, &second, 100 * KIB).await.unwrap();
+}
+
+#[tokio::test]
+async fn one_within_its_share_takes_room_at_once_from_those_above_theirs() {
+    let one = open(|settings| {
+        settings.disk_bytes = 600 * KIB;
+        settings.tenant_disk_bytes = Some(600 * KIB);
+        settings.evict_idle = NEVER;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    let small = create(sandbox, "small").await.unwrap();
+    put(sandbox, "small", &small, 20 * KIB).await.unwrap();
+    let mut greedy = Vec::new();
+    for _ in 0..4 {
+        let id = create(sandbox, GREEDY).await.unwrap();
+        put(sandbox, GREEDY, &id, 110 * KIB).await.unwrap();
+        greedy.push(id);
+    }
+    let refused = async {
+        let id = create(sandbox, GREEDY).await?;
+        put(sandbox, GREEDY, &id, 110 * KIB).await
+    };
+    let refused = refused.await.unwrap_err();
+    assert_eq!(refused.code(), "disk-full");
+    assert!(refused.to_string().contains("(disk_bytes)"), "{refused}");
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    put(sandbox, VICTIM, &victim, 150 * KIB).await.unwrap();
+    assert_eq!(content(sandbox, VICTIM, &victim).await.len(), 150 << 10);
+    assert_eq!(content(sandbox, "small", &small).await.len(), 20 << 10);
+    assert!(ids(sandbox, GREEDY).await.len() < 5);
+    // And keeps it: whoever is above the share pays for itself.
+    for _ in 0..3 {
+        let more = async {
+            let id = create(sandbox, GREEDY).await?;
+            put(sandbox, GREEDY, &id, 200 * KIB).await
+        };
+        let _ = more.await;
+    }
+    assert_eq!(content(sandbox, VICTIM, &victim).await.len(), 150 << 10);
+    assert_eq!(content(sandbox, "small", &small).await.len(), 20 << 10);
+}
+
+#[tokio::test]
+async fn a_tenants_sessions_are_bounded_and_another_gets_its_own() {
+    let one = open(|settings| {
+        settings.sessions_per_tenant = 5;
+        settings.evict_idle = NEVER;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    for _ in 0..5 {
+        create(sandbox, GREEDY).await.unwrap();
+    }
+    let refused = create(sandbox, GREEDY).await.unwrap_err();
+    assert_eq!(refused.code(), "too-many-sessions");
+    assert!(
+        refused.to_string().contains("sessions_per_tenant"),
+        "{refused}"
+    );
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    assert_eq!(ids(sandbox, VICTIM).await, [victim]);
+    assert_eq!(ids(sandbox, GREEDY).await.len(), 5);
+    // The bound is known to a server that starts later, too.
+    let again = Sandboxed::open_in(one.folder.clone(), |settings| {
+        settings.sessions_per_tenant = 5;
+        settings.evict_idle = NEVER;
+    })
+    .await;
+    let refused = create(&again.sandbox, GREEDY).await.unwrap_err();
+    assert_eq!(refused.code(), "too-many-sessions");
+    create(&again.sandbox, VICTIM).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_new_session_takes_the_place_of_the_tenants_own_idle_one() {
+    let one = open(|settings| {
+        settings.sessions_per_tenant = 3;
+        settings.evict_idle = Duration::ZERO;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    for _ in 0..40 {
+        create(sandbox, GREEDY).await.unwrap();
+    }
+    assert_eq!(ids(sandbox, GREEDY).await.len(), 3);
+    assert_eq!(ids(sandbox, VICTIM).await, [victim]);
+    let left = std::fs::read_dir(one.folder.path().join("state/sessions")).unwrap();
+    assert_eq!(left.count(), 4, "nothing of the others is left on the disk");
+}
+
+#[tokio::test]
+async fn a_session_in_use_is_not_evicted() {
+    let one = open(|settings| {
+        settings.sessions_per_tenant = 1;
+        settings.evict_idle = Duration::ZERO;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    let id = create(sandbox, GREEDY).await.unwrap();
+    let run = start(sandbox, GREEDY, &id).await;
+    let refused = create(sandbox, GREEDY).await.unwrap_err();
+    assert_eq!(refused.code(), "too-many-sessions");
+    run.abort();
+}
+
+#[tokio::test]
+async fn many_creations_at_once_do_not_go_over_the_bound() {
+    let one = open(|settings| {
+        settings.sessions_per_tenant = 4;
+        settings.evict_idle = NEVER;
+    })
+    .await;
+    let all: Vec<_> = (0..32)
+        .map(|_| {
+            let sandbox = one.sandbox.clone();
+            tokio::spawn(async move { create(&sandbox, GREEDY).await.is_ok() })
+        })
+        .collect();
+    let mut made = 0;
+    for one in all {
+        made += usize::from(one.await.unwrap());
+    }
+    assert_eq!(made, 4);
+    assert_eq!(ids(&one.sandbox, GREEDY).await.len(), 4);
+}
+
+#[tokio::test]
+async fn what_a_tenant_has_is_known_without_reading_all_of_it() {
+    let one = open(|settings| {
+        settings.sessions_per_tenant = 30;
+        settings.evict_idle = NEVER;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    for _ in 0..30 {
+        let id = create(sandbox, GREEDY).await.unwrap();
+        let place = one.folder.path().join("state/sessions").join(id);
+        std::fs::write(place.join("meta.json"), "cannot be read").unwrap();
+    }
+    let refused = create(sandbox, GREEDY).await.unwrap_err();
+    assert_eq!(refused.code(), "too-many-sessions");
+    create(sandbox, VICTIM).await.unwrap();
+}
+
+#[tokio::test]
+async fn servers_that_share_a_folder_know_of_each_others_sessions() {
+    let change = |settings: &mut Settings| {
+        settings.sessions_per_tenant = 3;
+        settings.evict_idle = NEVER;
+    };
+    let one = open(change).await;
+    let other = Sandboxed::open_in(one.folder.clone(), change).await;
+    for _ in 0..3 {
+        create(&one.sandbox, GREEDY).await.unwrap();
+    }
+    assert_eq!(ids(&other.sandbox, GREEDY).await.len(), 3);
+    let refused = create(&other.sandbox, GREEDY).await.unwrap_err();
+    assert_eq!(refused.code(), "too-many-sessions");
+    let gone = ids(&other.sandbox, GREEDY).await.remove(0);
+    other.sandbox.destroy(GREEDY, &gone).await.unwrap();
+    assert_eq!(ids(&one.sandbox, GREEDY).await.len(), 2);
+    create(&one.sandbox, GREEDY).await.unwrap();
+}
+
+/// Starts a command that runs until it is ended.
+async fn start(
+    sandbox: &Sandbox,
+    owner: &'static str,
+    id: &str,
+) -> tokio::task::JoinHandle<Result<Report, Error>> {
+    let (sender, mut receiver) = tokio::sync::mpsc::unbounded_channel();
+    let execution = Execution {
+        command: Command::Bash("echo started; sleep 600".into()),
+        stream: Some(sender),
+        ..Execution::default()
+    };
+    let (sandbox, id) = (sandbox.clone(), id.to_owned());
+    let run = tokio::spawn(async move { sandbox.exec(owner, &id, execution).await });
+    receiver.recv().await.unwrap();
+    run
+}
+
+/// Lets a tenant want to run more, and returns when that many wait.
+async fn wait(
+    sandbox: &Sandbox,
+    owner: &'static str,
+    waiting: usize,
+) -> tokio::task::JoinHandle<Result<Report, Error>> {
+    let id = create(sandbox, owner).await.unwrap();
+    let run = tokio::spawn({
+        let sandbox = sandbox.clone();
+        async move { bash(&sandbox, owner, &id, "true").await }
+    });
+    while sandbox.load().1 < waiting {
+        tokio::task::yield_now().await;
+    }
+    run
+}
+
+#[tokio::test]
+async fn a_tenant_that_runs_all_it_may_leaves_a_place_for_another() {
+    let one = open(|settings| (settings.running, settings.waiting) = (2, 2)).await;
+    let sandbox = &one.sandbox;
+    let id = create(sandbox, GREEDY).await.unwrap();
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    let run = start(sandbox, GREEDY, &id).await;
+    let line = [
+        wait(sandbox, GREEDY, 1).await,
+        wait(sandbox, GREEDY, 2).await,
+    ];
+    let more = create(sandbox, GREEDY).await.unwrap();
+    let refused = bash(sandbox, GREEDY, &more, "true").await.unwrap_err();
+    let Error::Busy { scope, waiting, .. } = refused else {
+        panic!("{refused}")
+    };
+    assert_eq!((scope, waiting), (Scope::Tenant, 2));
+    assert!(refused.to_string().contains("of this tenant"), "{refused}");
+    assert!(refused.retry_after().is_some());
+    let report = bash(sandbox, VICTIM, &victim, "echo mine").await.unwrap();
+    assert_eq!(report.stdout.text, "mine\n");
+    run.abort();
+    for one in line {
+        one.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_that_fills_the_line_gives_its_last_place_to_another() {
+    let one = open(|settings| (settings.running, settings.waiting) = (1, 2)).await;
+    let sandbox = &one.sandbox;
+    let id = create(sandbox, GREEDY).await.unwrap();
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    let run = start(sandbox, GREEDY, &id).await;
+    let [first, last] = [
+        wait(sandbox, GREEDY, 1).await,
+        wait(sandbox, GREEDY, 2).await,
+    ];
+    let wanted = tokio::spawn({
+        let sandbox = sandbox.clone();
+        async move { bash(&sandbox, VICTIM, &victim, "echo mine").await }
+    });
+    let refused = last.await.unwrap().unwrap_err();
+    assert_eq!(refused.code(), "busy");
+    assert!(refused.to_string().contains("the server runs"), "{refused}");
+    run.abort();
+    assert_eq!(wanted.await.unwrap().unwrap().stdout.text, "mine\n");
+    first.await.unwrap().unwrap();
+}
