@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use prowess_provider::CallError;
+use prowess_sandbox::{Error as SandboxError, Scope};
 use prowess_skill::BundleError;
 use prowess_store::Error as StoreError;
 use prowess_toolbox::ToolboxError;
@@ -148,6 +149,7 @@ impl RunError {
             | RunError::NoFile { .. } => (ErrorKind::NotFound, 404),
             RunError::Network { .. } => (ErrorKind::Permission, 403),
             RunError::NoSandbox { .. } => (ErrorKind::Api, 503),
+            RunError::Toolbox(ToolboxError::Sandbox(error)) => sandbox_kind(error),
             RunError::Toolbox(_) => (ErrorKind::Overloaded, 503),
             RunError::Store(StoreError::Full { .. }) => (ErrorKind::Api, 507),
             RunError::Store(StoreError::Quota { .. }) => (ErrorKind::Permission, 403),
@@ -182,6 +184,7 @@ impl RunError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             RunError::Call(error) => error.retry_after(),
+            RunError::Toolbox(ToolboxError::Sandbox(error)) => error.retry_after(),
             _ => None,
         }
     }
@@ -205,5 +208,24 @@ impl RunError {
             name: name.to_owned(),
             why: error.to_string(),
         }
+    }
+}
+
+/// What a failure of the sandbox is to a client.
+fn sandbox_kind(error: &SandboxError) -> (ErrorKind, u16) {
+    match error {
+        SandboxError::Busy {
+            scope: Scope::Tenant,
+            ..
+        }
+        | SandboxError::SessionCrowded { .. }
+        | SandboxError::TooManySessions { .. } => (ErrorKind::RateLimit, 429),
+        SandboxError::DiskFull { .. } | SandboxError::HostDiskFull { .. } => (ErrorKind::Api, 507),
+        SandboxError::OverQuota { .. } => (ErrorKind::TooLarge, 413),
+        SandboxError::BadName { .. }
+        | SandboxError::BadNameIn { .. }
+        | SandboxError::TooLong { .. } => (ErrorKind::InvalidRequest, 400),
+        SandboxError::NoSession { .. } | SandboxError::NoFile { .. } => (ErrorKind::NotFound, 404),
+        _ => (ErrorKind::Overloaded, 503),
     }
 }

@@ -1,7 +1,7 @@
 //! What a request asks of the network for its code: domains, and secrets for them. It
 //! gets exactly that, if the operator lets it have it.
 
-use prowess_sandbox::{DomainRule, Network, Secret};
+use prowess_sandbox::{DomainRule, Network, Secret, check_variable};
 use prowess_toolbox::NamedSecret;
 use prowess_wire::neutral::Map;
 use serde_json::Value;
@@ -73,8 +73,7 @@ impl Reach {
                 return Err(RunError::naming(format!("{field}.domain"), why));
             }
             let (name, value) = (text("name"), text("value"));
-            if !is_variable(name) {
-                let why = "must be the name of a variable: letters, digits and _";
+            if let Err(why) = check_variable(name) {
                 return Err(RunError::naming(format!("{field}.name"), why));
             }
             let fits = !value.is_empty() && value.len() <= LONGEST_SECRET;
@@ -138,11 +137,6 @@ fn rule(domain: Option<&Value>, field: &str) -> Result<DomainRule, RunError> {
         .map_err(|error: prowess_sandbox::NoDomain| RunError::naming(field, error.to_string()))
 }
 
-fn is_variable(name: &str) -> bool {
-    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    name.len() <= 100 && name.chars().all(fine) && name.starts_with(|c: char| !c.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,6 +180,7 @@ mod tests {
             json!({"type": "allowlist", "allowed_domains": ["10.0.0.1"]}),
             secret(json!({"domain": "b.org", "name": "KEY", "value": "v"})),
             secret(json!({"domain": "a.org", "name": "K=", "value": "v"})),
+            secret(json!({"domain": "a.org", "name": "LD_PRELOAD", "value": "v"})),
             secret(json!({"domain": "a.org", "name": "KEY", "value": "a\r\nb"})),
         ];
         let told = wrong.map(|policy| read(policy).unwrap_err());
@@ -194,9 +189,34 @@ mod tests {
         network_policy.allowed_domains: an allowlist needs some domains
         network_policy.allowed_domains[0]: "10.0.0.1" is no domain: write example.com, or *.example.com for all beneath it
         network_policy.domain_secrets[0].domain: `b.org` is not among the allowed_domains
-        network_policy.domain_secrets[0].name: must be the name of a variable: letters, digits and _
+        network_policy.domain_secrets[0].name: must be 1 to 100 of A-Z, 0-9 and _, and not begin with a digit
+        network_policy.domain_secrets[0].name: means something to the system or to programs that run there; choose another name, such as API_KEY
         network_policy.domain_secrets[0].value: must be 1 to 8192 bytes without line breaks
         "#);
+    }
+
+    #[test]
+    fn a_secret_cannot_be_named_like_a_variable_that_steers_programs() {
+        for name in [
+            "LD_PRELOAD",
+            "PATH",
+            "http_proxy",
+            "HTTPS_PROXY",
+            "PYTHONPATH",
+            "BASH_ENV",
+            "GIT_SSH_COMMAND",
+            "NODE_OPTIONS",
+            "PIP_INDEX_URL",
+            "SSL_CERT_FILE",
+        ] {
+            let policy = json!({"type": "allowlist", "allowed_domains": ["a.org"],
+                "domain_secrets": [{"domain": "a.org", "name": name, "value": "v"}]});
+            let refused = read(policy).unwrap_err();
+            assert!(
+                refused.contains("domain_secrets[0].name"),
+                "{name}: {refused}"
+            );
+        }
     }
 
     #[test]

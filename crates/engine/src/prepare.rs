@@ -20,6 +20,7 @@ use crate::record::Log;
 use crate::resolve::Own;
 use crate::restore::{Call, restore};
 use crate::tell::Teller;
+use crate::uploads::Again;
 use crate::work::Work;
 use crate::{disclose, hidden, native, seen, uploads};
 
@@ -123,7 +124,7 @@ async fn ready(engine: &Engine, asked: RunRequest, purpose: Purpose) -> Result<R
     let files = find_files(engine, &tenant, &naming, &mut messages, own).await?;
     let workspace = plan::workspace(&tenant, &plan, purpose).await?;
     if let (Some(workspace), Purpose::Run) = (&workspace, purpose) {
-        uploads::put(engine.store(), &tenant, workspace, &files).await?;
+        uploads::put(engine.store(), &tenant, workspace, &files, Again::Keep).await?;
     }
 
     let clients = std::mem::take(&mut request.tools);

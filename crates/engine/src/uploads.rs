@@ -48,20 +48,26 @@ pub(crate) async fn find(
     Ok(found)
 }
 
-/// Puts files into a session, but for those that lie there already.
+/// What becomes of a file that was put into the session before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Again {
+    /// It stays as code has left it since: a conversation names its files in each request.
+    Keep,
+    /// It is put there again.
+    Replace,
+}
+
+/// Puts files into a session, each in place of whatever else has its name there.
 pub(crate) async fn put(
     store: &Store,
     tenant: &TenantId,
     workspace: &Workspace,
     files: &[FileRecord],
+    again: Again,
 ) -> Result<(), RunError> {
-    if files.is_empty() {
-        return Ok(());
-    }
-    let there = workspace.list().await?;
     for file in files {
         let place = place(file);
-        if there.iter().any(|known| known.path == place) {
+        if again == Again::Keep && workspace.has_upload(&file.id, &place).await? {
             continue;
         }
         if file.size > MOST {
@@ -75,7 +81,7 @@ pub(crate) async fn put(
                 std::future::ready(Ok(all))
             })
             .await?;
-        workspace.put(&place, bytes).await?;
+        workspace.upload(&file.id, &place, bytes).await?;
     }
     Ok(())
 }

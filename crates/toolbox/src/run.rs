@@ -143,7 +143,11 @@ pub(crate) fn failed(line: String, error: &ToolboxError) -> Outcome {
 /// An error in the words of native clients.
 pub(crate) fn code_of(error: &ToolboxError) -> ErrorCode {
     match error {
-        ToolboxError::Sandbox(SandboxError::Busy { .. }) => ErrorCode::TooManyRequests,
+        ToolboxError::Sandbox(
+            SandboxError::Busy { .. }
+            | SandboxError::SessionCrowded { .. }
+            | SandboxError::TooManySessions { .. },
+        ) => ErrorCode::TooManyRequests,
         ToolboxError::Sandbox(SandboxError::TooLong { .. } | SandboxError::BadName { .. }) => {
             ErrorCode::InvalidToolInput
         }

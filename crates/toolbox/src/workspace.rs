@@ -197,6 +197,52 @@ impl Workspace {
         Ok(sandbox.put(owner, &session, path, bytes).await?)
     }
 
+    /// Writes a file of the client's, known by its id, in place of whatever has its name;
+    /// `path` is relative to `/mnt/data`.
+    ///
+    /// # Errors
+    /// When the path is not one, or the session cannot hold it.
+    pub async fn upload(
+        &self,
+        source: &str,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(), ToolboxError> {
+        match self.upload_once(source, path, bytes.clone()).await {
+            Err(error) if self.has_expired(&error) => {
+                self.forget().await;
+                self.upload_once(source, path, bytes).await
+            }
+            ended => ended,
+        }
+    }
+
+    async fn upload_once(
+        &self,
+        source: &str,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(), ToolboxError> {
+        let (session, _held) = self.ready().await?;
+        let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        Ok(sandbox.upload(owner, &session, source, path, bytes).await?)
+    }
+
+    /// Whether a file of the client's was put there before, and its name is still in use.
+    ///
+    /// # Errors
+    /// When the session has expired.
+    pub async fn has_upload(&self, source: &str, path: &str) -> Result<bool, ToolboxError> {
+        let held = self.inner.open.read().await;
+        let Some(open) = held.as_ref() else {
+            return Ok(false);
+        };
+        let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
+        Ok(sandbox
+            .has_upload(owner, &open.session, source, path)
+            .await?)
+    }
+
     /// Reads a file; `path` is relative to `/mnt/data`.
     ///
     /// # Errors
@@ -324,6 +370,7 @@ impl Workspace {
             let bytes = self.read(from, &file.path, most).await?;
             sandbox.put(owner, to, &file.path, bytes).await?;
         }
+        sandbox.copy_uploads(owner, from, to).await?;
         Ok(sandbox.destroy(owner, from).await?)
     }
 
@@ -340,7 +387,10 @@ impl Workspace {
     async fn layer(&self, skills: &[SkillFiles]) -> Option<Layer> {
         let built = match Requirements::of_skills(skills) {
             Ok(None) => return None,
-            Ok(Some(requirements)) => self.inner.sandbox.layer(&requirements).await,
+            Ok(Some(requirements)) => {
+                let owner = &self.inner.owner;
+                self.inner.sandbox.layer(owner, &requirements).await
+            }
             Err(error) => Err(error),
         };
         built

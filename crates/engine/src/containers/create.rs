@@ -1,6 +1,6 @@
 //! A new container, with skills and files in it.
 
-use prowess_store::SessionRecord;
+use prowess_store::{FileRecord, SessionRecord};
 use prowess_toolbox::Workspace;
 use prowess_wire::neutral::Map;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::{Container, Containers};
 use crate::error::RunError;
 use crate::naming::Naming;
 use crate::resolve::{Own, Pin, Resolver};
-use crate::uploads;
+use crate::uploads::{self, Again};
 
 /// Letters of a name.
 const LONGEST_NAME: usize = 200;
@@ -81,21 +81,34 @@ impl Containers {
         let skills = chosen.iter().map(|c| c.member.skill.clone()).collect();
         let workspace = Workspace::fresh(sandbox, self.owner(), skills, policy);
         let session = workspace.open().await?;
-        uploads::put(store, &self.tenant, &workspace, &files).await?;
         let pins: Vec<&Pin> = chosen.iter().filter_map(|c| c.pin.as_ref()).collect();
         let record = SessionRecord {
-            id: session.clone(),
+            id: session,
             upstream: None,
             skills: json!(pins),
         };
-        store.remember_session(&self.tenant, &record).await?;
-        store
-            .name_session(&self.tenant, &session, &new.name)
-            .await?;
-        let made = self.get(&session).await?;
+        let filled = self.fill(&workspace, &files, &record, &new).await;
+        if filled.is_err() {
+            // Nobody knows its id; the first error is the one to tell.
+            let _ = workspace.close().await;
+        }
+        filled
+    }
+
+    async fn fill(
+        &self,
+        workspace: &Workspace,
+        files: &[FileRecord],
+        record: &SessionRecord,
+        new: &NewContainer,
+    ) -> Result<Container, RunError> {
+        let (store, tenant) = (self.engine.store(), &self.tenant);
+        uploads::put(store, tenant, workspace, files, Again::Replace).await?;
+        store.remember_session(tenant, record).await?;
+        store.name_session(tenant, &record.id, &new.name).await?;
+        let made = self.get(&record.id).await?;
         match new.minutes {
             Some(asked) if asked > made.minutes => {
-                self.delete(&session).await?;
                 let why = format!("{} minutes is the most", made.minutes);
                 Err(RunError::naming("expires_after.minutes", why))
             }

@@ -11,7 +11,8 @@ use prowess_toolbox::Workspace;
 
 use super::{Containers, told_error};
 use crate::error::RunError;
-use crate::{ids, uploads};
+use crate::ids;
+use crate::uploads::{self, Again};
 
 /// How the ids begin that hold a path.
 const PATH_ID: &str = "cfile_";
@@ -107,7 +108,7 @@ impl Containers {
         let (store, wanted) = (self.engine.store(), [file.to_owned()]);
         let found = uploads::find(store, &self.tenant, &wanted, &mut [], false).await?;
         let workspace = Workspace::existing(sandbox, self.owner(), &session);
-        uploads::put(store, &self.tenant, &workspace, &found).await?;
+        uploads::put(store, &self.tenant, &workspace, &found, Again::Replace).await?;
         let place = found.first().map(uploads::place).unwrap_or_default();
         self.file(id, &path_id(&place)).await
     }

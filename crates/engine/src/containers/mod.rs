@@ -76,15 +76,12 @@ impl Containers {
     /// [`RunError::NoContainer`] when it is not there, or someone else's.
     pub async fn get(&self, id: &str) -> Result<Container, RunError> {
         let (sandbox, session) = self.find(id).await?;
-        let known = self.sessions(&sandbox).await?;
+        let found = sandbox.session(self.owner(), &session).await;
+        let found = found.map_err(|error| told_error(error, id, ""))?;
         let (store, tenant) = (self.engine.store(), &self.tenant);
         let names = store.session_names(tenant, &[&session]).await?;
-        let found = known.iter().find(|known| known.id == session);
-        match found {
-            Some(found) => self.told(&sandbox, found, &names).await,
-            None => None,
-        }
-        .ok_or_else(|| none(id))
+        let told = self.told(&sandbox, &found, &names).await;
+        told.ok_or_else(|| none(id))
     }
 
     /// Removes one with all its files.
@@ -118,13 +115,10 @@ impl Containers {
         Ok((sandbox, session))
     }
 
-    /// All sessions of the tenant's. Reading them is work for a disk.
+    /// All sessions of the tenant's.
     async fn sessions(&self, sandbox: &Sandbox) -> Result<Vec<SessionInfo>, RunError> {
-        let sandbox = sandbox.clone();
-        let all = tokio::task::spawn_blocking(move || sandbox.sessions()).await;
-        let mut all = all.unwrap_or_default();
-        all.retain(|session| session.owner == self.owner());
-        Ok(all)
+        let all = sandbox.sessions_of(self.owner()).await;
+        all.map_err(|error| RunError::Toolbox(error.into()))
     }
 
     /// A session as a container; none when it is no longer there, or not remembered.
@@ -161,9 +155,7 @@ fn told_error(error: SandboxError, container: &str, file: &str) -> RunError {
         SandboxError::NoFile { .. } => RunError::NoFile {
             id: file.escape_debug().take(100).collect(),
         },
-        SandboxError::BadName { .. } | SandboxError::OverQuota { .. } => {
-            RunError::naming("file", error.to_string())
-        }
+        SandboxError::BadName { .. } => RunError::naming("file", error.to_string()),
         error => RunError::Toolbox(error.into()),
     }
 }

@@ -18,20 +18,28 @@ pub(super) const KEYS: &[&str] = &[
     "docker_image",
     "running",
     "waiting",
+    "commands_per_tenant",
+    "waiting_per_tenant",
+    "sessions_per_tenant",
     "warm",
     "idle_seconds",
     "life_seconds",
     "disk_bytes",
+    "tenant_disk_bytes",
     "timeout_seconds",
     "memory_bytes",
     "processes",
     "cpu_millis",
     "data_bytes",
+    "session_entries",
     "tmp_bytes",
     "package_index",
     "package_hosts",
     "package_sources",
+    "layer_bytes",
     "domains",
+    "open_tls",
+    "extra_ca_file",
 ];
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -53,14 +61,27 @@ pub(super) struct Raw {
     running: Option<usize>,
     /// Commands that may wait behind them.
     waiting: Option<usize>,
+    /// Commands of one tenant at once; one less than `running` if not said.
+    commands_per_tenant: Option<usize>,
+    /// Commands of one tenant that may wait; as many as `waiting` if not said, for when
+    /// the line is full one of a tenant with few takes the place of one with many.
+    waiting_per_tenant: Option<usize>,
+    /// Sessions of one tenant; above that its own least recently used one goes, or a new
+    /// one is refused while all of them are in use.
+    sessions_per_tenant: Option<usize>,
     /// Sandboxes kept ready; 0 for none.
     warm: Option<usize>,
     /// How long a session lives without being used.
     idle_seconds: Option<u64>,
     /// How long a session lives at most.
     life_seconds: Option<u64>,
-    /// Bytes that all sessions may take together.
+    /// Bytes that all sessions may take together on the disk, with 4 KiB for each file,
+    /// folder and link. Above that, tenants that take more than an equal share lose their
+    /// own least recently used sessions.
     disk_bytes: Option<u64>,
+    /// Bytes that the sessions of one tenant may take together; half of `disk_bytes` if
+    /// not said.
+    tenant_disk_bytes: Option<u64>,
     /// Wall-clock time of one command.
     timeout_seconds: Option<u64>,
     /// Memory of one command.
@@ -71,6 +92,8 @@ pub(super) struct Raw {
     cpu_millis: Option<u64>,
     /// Bytes a session's files may take.
     data_bytes: Option<u64>,
+    /// Files, folders and links that a session may hold.
+    session_entries: Option<u64>,
     /// Bytes of `/tmp`.
     tmp_bytes: Option<u64>,
     /// Where the packages of skills come from; without it there are none.
@@ -79,9 +102,18 @@ pub(super) struct Raw {
     package_hosts: Vec<String>,
     /// Build packages that have no wheel, which runs their code, in a sandbox.
     package_sources: bool,
+    /// Bytes that all built packages may take together before those not used for longest
+    /// go, first those of the tenant who takes most.
+    layer_bytes: Option<u64>,
     /// Domains that a request may ask its code to reach, such as `example.com` or
     /// `*.example.com`; none if not said.
     domains: Vec<String>,
+    /// Open the TLS of hosts that a request brings a secret for, so that the secret can
+    /// be put into headers; true if not said. If false, secrets work over plain HTTP only.
+    open_tls: Option<bool>,
+    /// A file of certificates (PEM) that may sign for those hosts, beside those the
+    /// system trusts.
+    extra_ca_file: Option<PathBuf>,
 }
 
 /// What runs the commands.
@@ -153,9 +185,14 @@ fn backend(text: Option<&str>) -> Result<Backend, ConfigError> {
 fn settings(raw: Raw, data_dir: &Path) -> Result<Settings, ConfigError> {
     let packages = packages(&raw)?;
     let base = Settings::new(data_dir.join("sandbox"));
-    if raw.running == Some(0) {
+    let counts = [
+        ("sandbox.running", raw.running),
+        ("sandbox.commands_per_tenant", raw.commands_per_tenant),
+        ("sandbox.sessions_per_tenant", raw.sessions_per_tenant),
+    ];
+    if let Some((setting, _)) = counts.iter().find(|(_, count)| *count == Some(0)) {
         let reason = "nothing could run; to run nothing say backend = \"off\"";
-        return Err(ConfigError::invalid("sandbox.running", reason));
+        return Err(ConfigError::invalid(*setting, reason));
     }
     let seconds = |given: Option<u64>, base| given.map_or(base, Duration::from_secs);
     Ok(Settings {
@@ -164,11 +201,18 @@ fn settings(raw: Raw, data_dir: &Path) -> Result<Settings, ConfigError> {
         allow_reduced: raw.reduced,
         running: raw.running.unwrap_or(base.running),
         waiting: raw.waiting.unwrap_or(base.waiting),
+        commands_per_tenant: raw.commands_per_tenant,
+        waiting_per_tenant: raw.waiting_per_tenant,
+        sessions_per_tenant: raw.sessions_per_tenant.unwrap_or(base.sessions_per_tenant),
         warm: raw.warm.unwrap_or(base.warm),
         session_idle: seconds(raw.idle_seconds, base.session_idle),
         session_life: seconds(raw.life_seconds, base.session_life),
         disk_bytes: raw.disk_bytes.unwrap_or(base.disk_bytes),
+        tenant_disk_bytes: raw.tenant_disk_bytes,
+        open_tls: raw.open_tls.unwrap_or(base.open_tls),
+        extra_ca_file: raw.extra_ca_file,
         packages,
+        layer_bytes: raw.layer_bytes.unwrap_or(base.layer_bytes),
         ..base
     })
 }
@@ -181,6 +225,7 @@ fn limits(raw: &Raw) -> Result<Limits, ConfigError> {
         ("sandbox.processes", raw.processes),
         ("sandbox.cpu_millis", raw.cpu_millis),
         ("sandbox.data_bytes", raw.data_bytes),
+        ("sandbox.session_entries", raw.session_entries),
         ("sandbox.tmp_bytes", raw.tmp_bytes),
     ];
     if let Some((setting, _)) = given.iter().find(|(_, value)| *value == Some(0)) {
@@ -194,6 +239,7 @@ fn limits(raw: &Raw) -> Result<Limits, ConfigError> {
         processes: raw.processes.unwrap_or(base.processes),
         cpu_millis: raw.cpu_millis.unwrap_or(base.cpu_millis),
         data_bytes: raw.data_bytes.unwrap_or(base.data_bytes),
+        session_entries: raw.session_entries.unwrap_or(base.session_entries),
         tmp_bytes: raw.tmp_bytes.unwrap_or(base.tmp_bytes),
         ..base
     })
@@ -265,9 +311,12 @@ mod tests {
         let sandbox = read(
             "backend = \"docker\"\nreduced = true\nruntime = \"/srv/root\"\ncgroup = \"mine\"\n\
              docker_socket = \"/s\"\ndocker_image = \"i\"\nrunning = 1\nwaiting = 2\nwarm = 3\n\
+             commands_per_tenant = 13\nwaiting_per_tenant = 14\nsessions_per_tenant = 15\n\
+             tenant_disk_bytes = 16\nsession_entries = 17\n\
              idle_seconds = 4\nlife_seconds = 5\ndisk_bytes = 6\ntimeout_seconds = 7\n\
              memory_bytes = 8\nprocesses = 9\ncpu_millis = 10\ndata_bytes = 11\ntmp_bytes = 12\n\
              package_index = \"http://index.test:8080/simple\"\npackage_hosts = [\"files.test\"]\n\
+             open_tls = false\nextra_ca_file = \"/srv/ca.pem\"\n\
              package_sources = true",
         )
         .unwrap();
@@ -284,6 +333,7 @@ mod tests {
         insta::assert_snapshot!(refused("bakend = \"off\""), @"line 2: `sandbox.bakend` is not a setting; did you mean `backend`?");
         insta::assert_snapshot!(refused("memory_bytes = 0"), @"sandbox.memory_bytes: no command can run with 0");
         insta::assert_snapshot!(refused("running = 0"), @r#"sandbox.running: nothing could run; to run nothing say backend = "off""#);
+        insta::assert_snapshot!(refused("sessions_per_tenant = 0"), @r#"sandbox.sessions_per_tenant: nothing could run; to run nothing say backend = "off""#);
         insta::assert_snapshot!(refused("package_index = \"pypi\""), @"sandbox.package_index: `pypi` is not the address of a package index, for instance https://host/simple");
     }
 }

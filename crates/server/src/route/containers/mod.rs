@@ -103,7 +103,11 @@ impl From<RunError> for ApiError {
         let told = error.to_api_error();
         let status = StatusCode::from_u16(told.status);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let refused = ApiError::new(status, code, told.message);
+        let mut refused = ApiError::new(status, code, told.message);
+        if status == StatusCode::INSUFFICIENT_STORAGE {
+            // Sending the same again does not empty a disk.
+            refused = refused.permanent();
+        }
         match told.param {
             Some(param) => refused.with("param", param),
             None => refused,
