@@ -18,11 +18,12 @@
 //! | `docker` | the other one: a hardened container per session |
 //! | `collect` | taking what was written, safely |
 //! | `egress` | the proxy: the only way out, to named domains |
-//! | `session` | owners, files, expiry, eviction |
+//! | `session` | owners, files, expiry, shares of the disk, eviction |
 //! | `skills` | skills on disk, once per digest |
 //! | `packages` | requirements to read-only layers |
 //! | `probe` | what this host can give |
 //! | `queue` | who may run now |
+//! | `variable` | names of variables that a request may choose |
 //!
 //! It knows nothing of HTTP, models or tools. What needs `unsafe` is in the launcher.
 
@@ -44,11 +45,12 @@ mod sandbox;
 pub mod session;
 mod settings;
 mod skills;
+mod variable;
 
 pub use collect::{Output, Reason, Skipped};
 pub use docker::DockerSettings;
 pub use egress::{Connection, Dial, DomainRule, NoDomain, Secret, SystemDial, Verdict};
-pub use error::Error;
+pub use error::{DockerError, Error, HostError, Scope};
 pub use execution::{Captured, Chunk, Command, Execution, LimitHit, Outcome, Report, Stream};
 pub use packages::{Layer, PackageIndex, Requirements};
 pub use policy::{Limits, Network, OutputLimits, Policy};
@@ -57,3 +59,4 @@ pub use sandbox::{NewSession, Sandbox};
 pub use session::{FileInfo, SessionInfo};
 pub use settings::{Engine, Settings};
 pub use skills::{SkillFile, SkillFiles};
+pub use variable::check_variable;

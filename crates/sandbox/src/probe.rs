@@ -111,7 +111,7 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
             Some(hierarchy)
         }
         Err(error) => {
-            checks.push(missing("control groups", error.to_string(), CGROUP_ADVICE));
+            checks.push(missing("control groups", error.detail(), CGROUP_ADVICE));
             None
         }
     };
@@ -146,7 +146,7 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
             )
         }
         Err(error) => {
-            checks.push(missing("sandbox", error.to_string(), advice(&error)));
+            checks.push(missing("sandbox", error.detail(), advice(&error)));
             (
                 Probe {
                     grade: Grade::Refused {
@@ -180,7 +180,7 @@ async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
     };
     let root = !host.base.own_user_namespace;
     let ended = Backend::run(native, job).await?;
-    let report = ended.take(&host.base.state, root, Grade::Strict)?;
+    let report = ended.take(&host.base.state, root, Grade::Strict, &|wanted| wanted)?;
     if report.outcome != Outcome::Exit(0) {
         let reason = format!(
             "the probe ended with {:?}: {}",

@@ -30,8 +30,14 @@ impl Sandbox {
         let mut held = self.inner.sessions.hold(owner, id).await?;
         let _turn = self.inner.queue.turn(owner).await?;
         let meta = &held.meta;
+        let proxy = match proxy {
+            Some(proxy) => Some(proxy),
+            None => self
+                .inner
+                .proxy(owner, &meta.policy.network, &execution)?,
+        };
         let job = Job {
-            proxy: proxy.or_else(|| self.inner.proxy(&meta.policy.network, &execution)),
+            proxy,
             execution,
             session: id.to_owned(),
             limits: meta.policy.limits.clone(),
@@ -45,7 +51,7 @@ impl Sandbox {
         let inner = Arc::clone(&self.inner);
         let level = inner.probe.grade.clone();
         if ended.wrote_nothing() {
-            let report = ended.take(&inner.state, inner.root, level)?;
+            let report = ended.take(&inner.state, inner.root, level, &|_| 0)?;
             // The session is held until this is done; the caller need not wait.
             tokio::task::spawn_blocking(move || {
                 // What is lost when it fails is when the session was last used.
@@ -55,8 +61,13 @@ impl Sandbox {
             return Ok(report);
         }
         blocking(move || {
-            let report = ended.take(&inner.state, inner.root, level)?;
-            held.save()?;
+            let room = |wanted| inner.sessions.grow(&held, wanted);
+            let taken = ended.take(&inner.state, inner.root, level, &room);
+            // Also when not all could be taken: what was counts.
+            let saved = held.save();
+            inner.forget_removed();
+            let report = taken?;
+            saved?;
             inner.warm_up_next(&held, python);
             Ok(report)
         })
@@ -85,14 +96,34 @@ impl Sandbox {
 }
 
 impl Inner {
-    fn proxy(&self, network: &Network, execution: &Execution) -> Option<Arc<Proxy>> {
+    fn proxy(
+        &self,
+        owner: &str,
+        network: &Network,
+        execution: &Execution,
+    ) -> Result<Option<Arc<Proxy>>, Error> {
         match network {
-            Network::Off => None,
+            Network::Off => Ok(None),
             Network::Allow(domains) => {
                 let (domains, secrets) = (domains.clone(), execution.secrets.clone());
-                Some(Proxy::new(domains, secrets, Arc::clone(&self.dial)))
+                self.egress.proxy(owner, domains, secrets).map(Some)
             }
         }
+    }
+
+    /// Lets go, in the background, of what the backend keeps for sessions that were
+    /// evicted or have expired.
+    pub(super) fn forget_removed(self: &Arc<Self>) {
+        let removed = self.sessions.take_removed();
+        if removed.is_empty() {
+            return;
+        }
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            for one in removed {
+                inner.backend.forget(&one.id, one.host_id).await;
+            }
+        });
     }
 
     /// Makes the next sandbox of a session ahead.

@@ -19,12 +19,87 @@ impl Sandbox {
         path: &str,
         bytes: Vec<u8>,
     ) -> Result<(), Error> {
-        let mut held = self.inner.sessions.hold(owner, id).await?;
+        let held = self.inner.sessions.hold(owner, id).await?;
+        self.put_held(held, None, path, bytes).await
+    }
+
+    /// Writes a file of the client's into a session, in place of whatever has its name,
+    /// and remembers that it was put there.
+    ///
+    /// # Errors
+    /// When the path is not one, or the session cannot hold it.
+    pub async fn upload(
+        &self,
+        owner: &str,
+        id: &str,
+        source: &str,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(), Error> {
+        let held = self.inner.sessions.hold(owner, id).await?;
+        self.put_held(held, Some(source.to_owned()), path, bytes)
+            .await
+    }
+
+    /// Whether a file of the client's was put into a session before and its name is
+    /// still in use there: what code made of it since is then not to be replaced.
+    ///
+    /// # Errors
+    /// When there is no such session.
+    pub async fn has_upload(
+        &self,
+        owner: &str,
+        id: &str,
+        source: &str,
+        path: &str,
+    ) -> Result<bool, Error> {
+        let (source, path) = (source.to_owned(), path.to_owned());
+        self.with(owner, id, move |held| {
+            let is_known = held.meta.has_upload(&source, &path);
+            Ok(is_known && session::open(&held.data(), &path).is_ok())
+        })
+        .await
+    }
+
+    /// Remembers in one session the client's files that were put into another.
+    ///
+    /// # Errors
+    /// When one of them is not there.
+    pub async fn copy_uploads(&self, owner: &str, from: &str, to: &str) -> Result<(), Error> {
+        let uploads = self
+            .with(owner, from, |held| Ok(held.meta.uploads.clone()))
+            .await?;
+        if uploads.is_empty() {
+            return Ok(());
+        }
+        let mut held = self.inner.sessions.hold(owner, to).await?;
+        blocking(move || {
+            for (source, path) in &uploads {
+                held.meta.add_upload(source, path);
+            }
+            held.touch()
+        })
+        .await
+    }
+
+    async fn put_held(
+        &self,
+        mut held: Held,
+        source: Option<String>,
+        path: &str,
+        bytes: Vec<u8>,
+    ) -> Result<(), Error> {
         let (inner, path) = (Arc::clone(&self.inner), path.to_owned());
         blocking(move || {
-            let (data, allowed) = (held.data(), held.meta.policy.limits.data_bytes);
+            let (data, limits) = (held.data(), held.meta.policy.limits.clone());
             let owner = inner.sessions.owner_id(held.meta.host_id);
-            session::put(&data, &path, &bytes, owner, allowed)?;
+            let room = |wanted| inner.sessions.grow_whole(&held, wanted);
+            let put = session::put(&data, &path, &bytes, owner, &limits, &room);
+            inner.forget_removed();
+            put?;
+            if let Some(source) = source {
+                held.meta.add_upload(&source, &path);
+            }
             held.save()
         })
         .await

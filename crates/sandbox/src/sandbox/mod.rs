@@ -6,8 +6,10 @@ mod layer;
 mod open;
 
 use crate::backend::{Backend, blocking};
-use crate::egress::Dial;
+use crate::egress::Egress;
 use crate::error::Error;
+use crate::packages::builds::Builds;
+use crate::packages::store::Layers;
 use crate::packages::{self, Layer, PackageIndex};
 use crate::policy::{Network, Policy};
 use crate::probe::Probe;
@@ -53,10 +55,11 @@ struct Inner {
     backend: Arc<dyn Backend>,
     /// Whether the backend can let commands out through the proxy.
     has_proxy: bool,
-    dial: Arc<dyn Dial>,
+    egress: Egress,
     packages: Option<PackageIndex>,
-    /// Held while a layer is built, so that the same one is not built twice.
-    building: tokio::sync::Mutex<()>,
+    /// The layers that are there, and who may build more.
+    layers: Layers,
+    builds: Builds,
 }
 
 impl Sandbox {
@@ -93,7 +96,9 @@ impl Sandbox {
             });
             let mounts = mounts.chain(layer).collect::<Result<_, Error>>()?;
             let host_id = inner.backend.adopt(&new.policy.limits);
-            inner.sessions.create(&owner, new.policy, mounts, host_id)
+            let made = inner.sessions.create(&owner, new.policy, mounts, host_id);
+            inner.forget_removed();
+            made
         })
         .await
     }
@@ -144,13 +149,36 @@ impl Sandbox {
         self.inner.sessions.list()
     }
 
+    /// The sessions of one owner, the most recently used first.
+    ///
+    /// # Errors
+    /// When no thread can be had for it.
+    pub async fn sessions_of(&self, owner: &str) -> Result<Vec<SessionInfo>, Error> {
+        let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
+        blocking(move || Ok(inner.sessions.list_of(&owner))).await
+    }
+
+    /// What is known of one session.
+    ///
+    /// # Errors
+    /// [`Error::NoSession`] when it is not there, or not the owner's.
+    pub async fn session(&self, owner: &str, id: &str) -> Result<SessionInfo, Error> {
+        let (inner, owner, id) = (Arc::clone(&self.inner), owner.to_owned(), id.to_owned());
+        blocking(move || inner.sessions.info(&owner, &id)).await
+    }
+
     /// Removes expired sessions now, and returns how many there were.
     ///
     /// # Errors
     /// When no thread can be had for it.
     pub async fn expire(&self) -> Result<usize, Error> {
         let inner = Arc::clone(&self.inner);
-        let expired = blocking(move || Ok(inner.sessions.expire())).await?;
+        let expired = blocking(move || {
+            let expired = inner.sessions.expire();
+            inner.forget_removed();
+            Ok(expired)
+        })
+        .await?;
         let kept: Vec<String> = self.sessions().into_iter().map(|one| one.id).collect();
         self.inner.backend.keep_only(&kept).await;
         Ok(expired)

@@ -3,8 +3,12 @@
 use super::{Inner, Sandbox};
 use crate::backend::Backend;
 use crate::docker;
+use crate::egress::Egress;
 use crate::error::{During, Error};
 use crate::native::{self, Native};
+use crate::packages::builds::Builds;
+use crate::packages::store::Layers;
+use crate::policy::Limits;
 use crate::probe::{self, Grade, Probe};
 use crate::queue::Queue;
 use crate::session::{self, SessionInfo, Sessions};
@@ -28,8 +32,14 @@ impl Sandbox {
         let backend = accept(&probe, backend, settings.allow_reduced)?;
         let state = state_folder(&fs::canonicalize(&settings.folder).during("folder")?);
         let root = is_root();
+        let egress = Egress::new(&settings)?;
         let sessions = Sessions::new(&state, root, &settings);
-        let queue = Queue::new(settings.running, settings.waiting);
+        // What other processes and earlier ones made is known before the first request.
+        sessions.clean_up();
+        sessions.sync();
+        let layers = Layers::new(&state, root, settings.layer_bytes);
+        let builds = Builds::new(settings.running);
+        let queue = Queue::new(&settings);
         let sandbox = Self {
             inner: Arc::new(Inner {
                 state,
@@ -39,9 +49,10 @@ impl Sandbox {
                 probe,
                 backend,
                 has_proxy: matches!(settings.engine, Engine::Native),
-                dial: settings.dial,
+                egress,
                 packages: settings.packages,
-                building: tokio::sync::Mutex::default(),
+                layers,
+                builds,
             }),
         };
         Ok(sandbox)
@@ -127,7 +138,8 @@ async fn look_native(settings: &Settings, state: &Path) -> Result<(Probe, Option
     let (trial, host_id) = sessions.make_trial()?;
     let folder = state.join(&trial);
     let owner = sessions.owner_id(host_id);
-    session::put(&folder.join("data"), "before", b"x", owner, 1)?;
+    let limits = Limits::default();
+    session::put(&folder.join("data"), "before", b"x", owner, &limits, &|_| Ok(()))?;
     let found = probe::probe(probe::Host {
         launcher: settings.launcher.clone(),
         base,
@@ -137,7 +149,7 @@ async fn look_native(settings: &Settings, state: &Path) -> Result<(Probe, Option
         data: format!("{trial}/data"),
     })
     .await;
-    fs::remove_dir_all(&folder).during(folder.display())?;
+    session::remove_folder(&folder)?;
     Ok(found)
 }
 
@@ -145,16 +157,18 @@ fn state_folder(folder: &Path) -> PathBuf {
     folder.join("state")
 }
 
-/// The outer folder keeps everyone else on the host out; what is in it must be open to
-/// the ids that sandboxes run as.
+/// The outer folder keeps everyone else on the host out. Where we are root, what is in it
+/// must let the ids pass that sandboxes run as, to what each of them may open.
 fn make_folders(folder: &Path) -> Result<PathBuf, Error> {
-    fs::create_dir_all(folder).during(folder.display())?;
-    let folder = fs::canonicalize(folder).during(folder.display())?;
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).during(folder.display())?;
+    const MAKING: &str = "the sandbox's folder could not be made";
+    fs::create_dir_all(folder).at(MAKING, folder)?;
+    let folder = fs::canonicalize(folder).at(MAKING, folder)?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).at(MAKING, &folder)?;
     let state = state_folder(&folder);
+    let mode = if is_root() { 0o711 } else { 0o700 };
     for place in std::iter::once(state.clone()).chain(FOLDERS.map(|name| state.join(name))) {
-        fs::create_dir_all(&place).during(place.display())?;
-        fs::set_permissions(&place, fs::Permissions::from_mode(0o711)).during(place.display())?;
+        fs::create_dir_all(&place).at(MAKING, &place)?;
+        fs::set_permissions(&place, fs::Permissions::from_mode(mode)).at(MAKING, &place)?;
     }
     Ok(state)
 }
