@@ -3,24 +3,16 @@
 //! namespace from its own pid 1, and it cannot be traced or read.
 
 use crate::mounts::{self, READ_ONLY, SAFE};
-use crate::spec::{
-    At, DATA_DIR, Data, FILES_DIR, Failure, Go, INNER_ID, InitReply, PROXY_PORT, Prepare, Step,
-};
-use crate::{channel, seccomp, sys, worker};
+use crate::spec::{At, Failure, Go, INNER_ID, InitReply, PROXY_PORT, Prepare, Step};
+use crate::{channel, seccomp, shown, sys, worker};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fd::{AsFd, AsRawFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::mount::MountAttrFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::process::{DumpableBehavior, Signal, WaitOptions};
 use rustix::thread::{Gid, Uid};
-use std::collections::BTreeSet;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::path::Path;
-
-/// What rounding up to whole pages may add to a file.
-const PAGE: u64 = 4096;
 
 /// Runs as pid 1 and never returns.
 pub(crate) fn run(
@@ -70,7 +62,7 @@ fn live(
     let Some((go, stdio)) = message else {
         return Ok(None);
     };
-    let written = mount_all(&go, &state)?;
+    let written = shown::mount(&go, &state)?;
     let mounts = fs::File::open("/proc/self/ns/mnt").at(Step::Mounts, "/proc/self/ns/mnt")?;
     let proxy = if go.proxy { Some(listen()?) } else { None };
     worker::confine(filter)?;
@@ -164,100 +156,6 @@ fn listen() -> Result<OwnedFd, Failure> {
     rustix::net::bind(&socket, &address).at(Step::Network, "proxy")?;
     rustix::net::listen(&socket, 64).at(Step::Network, "proxy")?;
     Ok(socket)
-}
-
-/// Mounts what this command needs. The state folder is in sight only meanwhile, and only
-/// if something of it is wanted.
-fn mount_all(go: &Go, state: &OwnedFd) -> Result<OwnedFd, Failure> {
-    mount_files(&go.files)?;
-    if go.data.lower.is_none() && go.mounts.is_empty() {
-        return mount_data(&go.data, state);
-    }
-    // The kernel clones only what is attached in this very namespace.
-    mounts::attach(state, "/.state").at(Step::Mounts, "/.state")?;
-    let written = mount_data(&go.data, state)?;
-    mount_extras(&go.mounts, state)?;
-    mounts::detach("/.state").at(Step::Mounts, "/.state")?;
-    Ok(written)
-}
-
-/// Mounts the writable folder and returns a descriptor of what will be written there.
-fn mount_data(data: &Data, state: &OwnedFd) -> Result<OwnedFd, Failure> {
-    let tmpfs = mounts::tmpfs(data.bytes, data.inodes, "0755").at(Step::Data, "tmpfs")?;
-    let Some(lower) = &data.lower else {
-        mounts::attach(&tmpfs, DATA_DIR).at(Step::Data, DATA_DIR)?;
-        return open_folder(DATA_DIR);
-    };
-    mounts::attach(&tmpfs, "/.layer").at(Step::Data, "/.layer")?;
-    for folder in ["/.layer/upper", "/.layer/work"] {
-        fs::create_dir(folder).at(Step::Data, folder)?;
-    }
-    let written = open_folder("/.layer/upper")?;
-    // Opened first, so that no link on its path is followed, and then named by its number:
-    // a path here would also be told by the list of mounts.
-    let opened = mounts::open_beneath(state, lower).at(Step::Data, "the session's files")?;
-    let by_number = format!("/proc/self/fd/{}", opened.as_raw_fd());
-    let options = [
-        ("lowerdir", by_number.as_str()),
-        ("upperdir", "/.layer/upper"),
-        ("workdir", "/.layer/work"),
-        ("userxattr", ""),
-    ];
-    mounts::make("overlay", &options, SAFE)
-        .and_then(|overlay| mounts::attach(&overlay, DATA_DIR))
-        .at(Step::Data, "the session's files")?;
-    mounts::detach("/.layer").at(Step::Data, "/.layer")?;
-    Ok(written)
-}
-
-fn open_folder(path: &str) -> Result<OwnedFd, Failure> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, path, flags, Mode::empty()).at(Step::Data, path)
-}
-
-/// Shows parts of the state folder, read-only, under new names. Each is opened beneath
-/// that folder without following a link, and what was opened is what is shown.
-fn mount_extras(extras: &[(String, String)], state: &OwnedFd) -> Result<(), Failure> {
-    let parents: BTreeSet<&Path> = extras
-        .iter()
-        .filter_map(|(_, inside)| Path::new(inside).parent())
-        .collect();
-    let mut shelves = Vec::new();
-    for parent in parents {
-        let shelf = mounts::tmpfs(64 << 10, 256, "0755").at(Step::Mounts, parent.display())?;
-        mounts::attach(&shelf, parent).at(Step::Mounts, parent.display())?;
-        shelves.push(shelf);
-    }
-    for (source, inside) in extras {
-        fs::create_dir(inside).at(Step::Mounts, inside)?;
-        mounts::open_beneath(state, source)
-            .and_then(mounts::clone_open)
-            .and_then(|tree| {
-                mounts::set(&tree, READ_ONLY)?;
-                mounts::attach(&tree, inside)
-            })
-            .at(Step::Mounts, inside)?;
-    }
-    for shelf in shelves {
-        sys::set_mount_attributes(shelf.as_fd(), u64::from(READ_ONLY.bits()), false)
-            .at(Step::Mounts, "read-only")?;
-    }
-    Ok(())
-}
-
-/// Shows files that exist only for this command, read-only.
-fn mount_files(files: &[(String, String)]) -> Result<(), Failure> {
-    if files.is_empty() {
-        return Ok(());
-    }
-    let bytes = files.iter().map(|(_, text)| text.len() as u64 + PAGE).sum();
-    let shelf = mounts::tmpfs(bytes, files.len() as u64 + 1, "0755").at(Step::Mounts, FILES_DIR)?;
-    mounts::attach(&shelf, FILES_DIR).at(Step::Mounts, FILES_DIR)?;
-    for (inside, text) in files {
-        fs::write(inside, text).at(Step::Mounts, inside)?;
-    }
-    sys::set_mount_attributes(shelf.as_fd(), u64::from(READ_ONLY.bits()), false)
-        .at(Step::Mounts, FILES_DIR)
 }
 
 /// Buries every orphan until the command itself ends.

@@ -28,6 +28,7 @@ mod limits;
 mod mounts;
 mod root;
 mod seccomp;
+mod shown;
 pub mod spec;
 mod sys;
 mod worker;

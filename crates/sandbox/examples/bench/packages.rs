@@ -24,7 +24,7 @@ pub(crate) fn index() -> Option<PackageIndex> {
 /// The layer, unless the index cannot be reached.
 pub(crate) async fn layer(sandbox: &Sandbox) -> Option<Layer> {
     let wanted = Requirements::parse("numpy\npillow").unwrap();
-    let built = sandbox.layer(&wanted).await;
+    let built = sandbox.layer("bench", &wanted).await;
     built
         .inspect_err(|why| println!("without a layer: {why}"))
         .ok()

@@ -2,14 +2,19 @@
 //! input, opens a sandbox, runs what is asked, and prints what came of it. Becomes the
 //! launcher when started as one.
 
+use prowess_sandbox::egress::BoxFuture;
 use prowess_sandbox::{
-    Command, DockerSettings, Engine, Error, Execution, FileInfo, Grade, Limits, NewSession, Policy,
-    Report, Sandbox, Settings, SkillFile, SkillFiles,
+    Command, Dial, DockerSettings, Engine, Error, Execution, FileInfo, Grade, Layer, Limits,
+    NewSession, PackageIndex, Policy, Report, Requirements, Sandbox, Settings, SkillFile,
+    SkillFiles,
 };
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::net::TcpStream;
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -29,6 +34,12 @@ struct Request {
     warm: usize,
     /// Keep the new session.
     keep: bool,
+    /// A package index, which names of hosts lead to; its address is `INDEX`.
+    index: Option<SocketAddr>,
+    /// Whether packages may be built from source.
+    sources: bool,
+    /// Texts of requirements, each to be built; the new session has the last that was.
+    layers: Vec<String>,
 }
 
 /// A name, and files as path, text and whether they may be executed.
@@ -52,6 +63,25 @@ struct Answer {
     level: Grade,
     reports: Vec<Report>,
     files: Vec<FileInfo>,
+    /// What came of each layer: nothing if it is there, else why not.
+    layers: Vec<Option<String>>,
+}
+
+/// Where commands find the package index.
+const INDEX: &str = "http://index.test/simple/";
+
+/// Leads every name to one address.
+#[derive(Debug)]
+struct OneAddress(SocketAddr);
+
+impl Dial for OneAddress {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
+        Box::pin(async { Ok(vec![self.0.ip()]) })
+    }
+
+    fn connect(&self, _: SocketAddr) -> BoxFuture<'_, std::io::Result<TcpStream>> {
+        Box::pin(TcpStream::connect(self.0))
+    }
 }
 
 const OWNER: &str = "test";
@@ -82,7 +112,16 @@ async fn serve(request: Request) -> Result<Answer, Error> {
     }
     settings.allow_reduced = request.allow_reduced;
     settings.warm = request.warm;
+    if let Some(address) = request.index {
+        settings.dial = Arc::new(OneAddress(address));
+        settings.packages = Some(PackageIndex {
+            url: INDEX.into(),
+            hosts: "index.test".parse().into_iter().collect(),
+            allow_source: request.sources,
+        });
+    }
     let sandbox = Sandbox::open(settings).await?;
+    let (layer, layers) = build(&sandbox, &request.layers).await;
     let skills = request.skills.into_iter().map(skill).collect();
     let policy = Policy {
         limits: request.limits,
@@ -98,7 +137,7 @@ async fn serve(request: Request) -> Result<Answer, Error> {
                     NewSession {
                         policy,
                         skills,
-                        ..NewSession::default()
+                        layer,
                     },
                 )
                 .await?
@@ -132,7 +171,22 @@ async fn serve(request: Request) -> Result<Answer, Error> {
         level: sandbox.level().grade.clone(),
         reports,
         files,
+        layers,
     })
+}
+
+/// Builds layers, and returns the last that was built and what came of each.
+async fn build(sandbox: &Sandbox, texts: &[String]) -> (Option<Layer>, Vec<Option<String>>) {
+    let (mut last, mut told) = (None, Vec::new());
+    for text in texts {
+        let built = match Requirements::parse(text) {
+            Ok(requirements) => sandbox.layer(OWNER, &requirements).await,
+            Err(error) => Err(error),
+        };
+        told.push(built.as_ref().err().map(ToString::to_string));
+        last = built.ok().or(last);
+    }
+    (last, told)
 }
 
 fn skill((name, files): Skill) -> SkillFiles {

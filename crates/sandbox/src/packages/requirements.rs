@@ -247,7 +247,7 @@ mod tests {
             for text in [
                 format!("a{c}--pre"),
                 format!("a # b{c}--pre"),
-                format!("a{c}\nb"),
+                format!("a{c}b\n"),
             ] {
                 let refused = Requirements::parse(&text).unwrap_err();
                 assert_eq!(refused.code(), "bad-name", "{text:?}");

@@ -113,10 +113,10 @@ async fn requirements_become_a_layer_built_once_and_used_without_network() {
     serve(listener, wheel, Arc::clone(&requests));
 
     let wanted = Requirements::parse("tiny>=1.0  # small").unwrap();
-    let layer = one.sandbox.layer(&wanted).await.unwrap();
+    let layer = one.sandbox.layer(OWNER, &wanted).await.unwrap();
     let asked = requests.load(Ordering::Relaxed);
     assert!(asked > 0);
-    assert_eq!(one.sandbox.layer(&wanted).await.unwrap(), layer);
+    assert_eq!(one.sandbox.layer(OWNER, &wanted).await.unwrap(), layer);
     assert_eq!(requests.load(Ordering::Relaxed), asked, "it is built once");
 
     // A skill whose script names the same package gets the same layer.
@@ -124,7 +124,7 @@ async fn requirements_become_a_layer_built_once_and_used_without_network() {
         "# /// script\n# dependencies = ['tiny>=1.0']\n# ///\nimport tiny; print(tiny.answer())\n",
     );
     let needed = Requirements::of_skill(&skill).unwrap().unwrap();
-    assert_eq!(one.sandbox.layer(&needed).await.unwrap(), layer);
+    assert_eq!(one.sandbox.layer(OWNER, &needed).await.unwrap(), layer);
     assert_eq!(requests.load(Ordering::Relaxed), asked, "it is shared");
 
     let new = NewSession {
@@ -163,7 +163,7 @@ open('/packages/python/evil.py', 'w')";
 
     let missing = Requirements::parse("no-such-package").unwrap();
     assert_eq!(
-        one.sandbox.layer(&missing).await.unwrap_err().code(),
+        one.sandbox.layer(OWNER, &missing).await.unwrap_err().code(),
         "layer"
     );
     assert_eq!(
@@ -178,7 +178,7 @@ async fn without_an_index_there_are_no_layers() {
     let one = Sandboxed::open(|_| {}).await;
     let refused = one
         .sandbox
-        .layer(&Requirements::parse("tiny").unwrap())
+        .layer(OWNER, &Requirements::parse("tiny").unwrap())
         .await;
     assert_eq!(
         refused.unwrap_err().to_string(),

@@ -204,8 +204,8 @@ proptest! {
 
     #[test]
     fn what_is_rendered_reads_back_as_the_same(
-        name in "[A-Za-z0-9]([A-Za-z0-9._-]{0,8}[A-Za-z0-9])?",
-        extras in proptest::collection::vec("[a-z][a-z0-9_]{0,4}", 0..3),
+        name in "[A-Za-z0-9]([A-Za-z0-9_-]{0,8}[A-Za-z0-9])?",
+        extras in proptest::collection::vec("[a-z]([a-z0-9_]{0,4}[a-z0-9])?", 0..3),
         versions in proptest::collection::vec(("(==|>=|<=|~=|!=|<|>)", "[0-9]{1,2}(\\.[0-9]{1,2}){0,2}"), 0..3),
         marker in proptest::option::of("python_version (<|>=) '3\\.[0-9]'( (and|or) (\\(os_name == 'nt'\\)|extra != 'x')){0,3}"),
     ) {
@@ -214,10 +214,7 @@ proptest! {
         if let Some(marker) = marker {
             line = format!("{line}; {marker}");
         }
-        let first = Requirement::parse_line(&line);
-        // A name can happen to be a file's, such as `a.gz`.
-        prop_assume!(first.is_ok());
-        let first = first.unwrap();
+        let first = Requirement::parse_line(&line).unwrap();
         prop_assert_eq!(Requirement::parse_line(&first.to_string()).unwrap(), first.clone());
         harmless(&first.to_string());
     }

@@ -1,0 +1,210 @@
+//! Attacks from inside on what is counted for the server's user, on what tells of the
+//! host, and on the host's own device nodes.
+#![cfg(target_arch = "x86_64")]
+
+use crate::attacks::attack;
+use crate::support::{Host, everyone, stderr, stdout};
+use serde_json::json;
+
+#[test]
+fn inotify_instances_of_the_servers_user_cannot_be_used_up() {
+    attack("return syscall(294, 0o2000000)");
+    attack("return syscall(253)");
+}
+
+#[test]
+fn programs_that_watch_files_fall_back_to_looking() {
+    for who in everyone() {
+        let line = "echo one > f; timeout 20 tail -n +1 -f f 2>/dev/null | head -n 1";
+        let report = Host::new(who).one(json!({ "bash": line }));
+        assert_eq!(stdout(&report), "one\n", "{who:?} {}", stderr(&report));
+    }
+}
+
+#[test]
+fn timers_of_the_servers_user_cannot_be_used_up() {
+    attack(
+        "
+made = 0
+def more(_=None):
+    nonlocal made
+    timer = ctypes.create_string_buffer(8)
+    try:
+        while made < 3000:
+            syscall(222, 1, 0, timer)
+            made += 1
+    except OSError as error:
+        if error.errno != errno.EAGAIN:
+            raise
+more()
+# Another process of the sandbox gets no more of its own.
+read, write = os.pipe()
+if os.fork() == 0:
+    before, made = made, 0
+    more()
+    os.write(write, str(made).encode())
+    os._exit(0)
+others = int(os.read(read, 64))
+return made < 1 or made + others > 600",
+    );
+}
+
+#[test]
+fn pending_signals_of_the_servers_user_cannot_be_used_up() {
+    attack(
+        "
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+info = ctypes.create_string_buffer(struct.pack('iiiiii', signal.SIGRTMIN, 0, -1, 0, os.getpid(), os.getuid()) + bytes(104))
+queued = 0
+try:
+    while queued < 3000:
+        syscall(129, os.getpid(), signal.SIGRTMIN, info)
+        queued += 1
+except OSError as error:
+    if error.errno != errno.EAGAIN:
+        raise
+return queued < 1 or queued > 300",
+    );
+}
+
+#[test]
+fn descriptors_in_flight_stay_below_what_the_server_may_have() {
+    attack(
+        "
+import resource
+soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+if hard > 512 or soft > 512:
+    return True
+flying, ends = 0, []
+try:
+    while flying < 5000:
+        one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        one.setblocking(False)
+        ends += [one, other]
+        try:
+            while True:
+                socket.send_fds(one, [b'x'], [0] * 200)
+                flying += 200
+        except BlockingIOError:
+            pass
+except OSError as error:
+    if error.errno not in (errno.ETOOMANYREFS, errno.EMFILE):
+        raise
+return flying < 200 or flying > 512 + 253",
+    );
+}
+
+#[test]
+fn many_commands_with_descriptors_in_flight_stop_no_other() {
+    // As many descriptors as one command can have in flight, kept there to its end; each
+    // command and the server's own messages are sent by the same user.
+    let hold = "import os, socket, errno
+one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+one.setblocking(False)
+keep = [one, other]
+try:
+    while True:
+        try:
+            socket.send_fds(one, [b'x'], [0] * 100)
+        except BlockingIOError:
+            one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+            one.setblocking(False)
+            keep += [one, other]
+except OSError as error:
+    print(error.errno == errno.ETOOMANYREFS)
+for n in range(20):
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()";
+    for who in everyone() {
+        let run = json!({ "command": { "python": hold } });
+        let reports = Host::new(who).run(json!({ "runs": [run, run, run] }));
+        for report in &reports {
+            assert_eq!(stdout(report), "True\n", "{who:?} {}", stderr(report));
+        }
+    }
+}
+
+#[test]
+fn other_counters_of_the_servers_user_are_out_of_reach() {
+    attack(
+        "
+import resource
+limits = {'MEMLOCK': 65536, 'MSGQUEUE': 0, 'SIGPENDING': 256, 'CORE': 0}
+for name, most in limits.items():
+    if resource.getrlimit(getattr(resource, 'RLIMIT_' + name))[1] > most:
+        return name
+return False",
+    );
+    // Asynchronous IO, message queues, fanotify, keys, namespaces of time.
+    for call in [
+        "syscall(206, 8, ctypes.create_string_buffer(8))",
+        "syscall(240, b'/q', os.O_CREAT | os.O_RDWR, 0o600, 0)",
+        "syscall(300, 0, 0)",
+        "syscall(248, b'user', b'a', b'b', 1, -4)",
+        "syscall(272, 0x80)",
+    ] {
+        attack(&format!("return {call}"));
+    }
+}
+
+#[test]
+fn the_list_of_mounts_tells_no_folder_of_the_host() {
+    for who in everyone() {
+        let host = Host::new(who);
+        let request = json!({
+            "skills": [["pdf", [["a.txt", "text", false]]]],
+            "put": [["before.txt", "x"]],
+            "runs": [{ "command": { "bash":
+                "cat /skills/pdf/a.txt /mnt/data/before.txt; cat /proc/self/mountinfo /proc/self/mounts /proc/self/mountstats /proc/1/mountinfo 2>/dev/null; true" } }],
+        });
+        let report = host.run(request).remove(0);
+        let told = stdout(&report);
+        assert!(told.starts_with("textx"), "{who:?} {told}");
+        let folder = host.state();
+        let name = folder.parent().unwrap().file_name().unwrap();
+        assert!(!told.contains(name.to_str().unwrap()), "{who:?} {told}");
+        assert!(!told.contains("/sandbox/state"), "{who:?} {told}");
+    }
+}
+
+#[test]
+fn device_nodes_of_the_host_keep_their_times_and_modes() {
+    let devices = "('null', 'zero', 'full', 'random', 'urandom')";
+    for change in [
+        "os.utime(path)",
+        "os.utime(path, (1, 1))",
+        "os.chmod(path, 0o600)",
+        "os.chown(path, 1000, 1000)",
+        "os.setxattr(path, 'user.x', b'x')",
+    ] {
+        attack(&format!(
+            "
+changed = []
+for name in {devices}:
+    path = '/dev/' + name
+    try:
+        {change}
+        changed.append(name)
+    except OSError:
+        pass
+return changed"
+        ));
+    }
+}
+
+#[test]
+fn devices_can_be_read_and_written_as_ever() {
+    let line = "echo x > /dev/null && echo y >> /dev/zero && head -c 4 /dev/urandom | wc -c \
+        && head -c 2 /dev/random | wc -c && head -c 3 /dev/zero | wc -c && ! echo z > /dev/full \
+        && python3 -c 'open(\"/dev/null\", \"r+b\", 0).write(b\"x\")' && cat /dev/null && echo done";
+    for who in everyone() {
+        let report = Host::new(who).one(json!({ "bash": line }));
+        assert_eq!(
+            stdout(&report),
+            "4\n2\n3\ndone\n",
+            "{who:?} {}",
+            stderr(&report)
+        );
+    }
+}

@@ -1,0 +1,396 @@
+//! Attacks by way of packages: what a skill asks for, what code of a package does while a
+//! layer is built, what it leaves, and who has to wait for it.
+
+use crate::package_index::{Index, source, wheel};
+use crate::support::{Host, OWNER, Sandboxed, Who, everyone, stdout};
+use prowess_sandbox::{Command, Error, Execution, NewSession, PackageIndex, Requirements};
+use serde_json::{Value, json};
+use std::fs;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const VICTIM: &str = "VICTIM-SECRET-55";
+
+/// Lists what a session sees of its packages, and of others if it can.
+const LOOK: &str = "find -L /packages -maxdepth 3 2>/dev/null; grep -rs VICTIM /packages; true";
+
+/// Another tenant's session on the same host, with a secret in it.
+fn add_victim(host: &Host) {
+    let answer = host.ask(json!({ "keep": true, "put": [["secret.txt", VICTIM]] }));
+    assert!(answer["session"].is_string(), "{answer}");
+}
+
+/// Builds layers beside a victim and returns what came of each, after making sure that the
+/// victim's files are not in sight.
+fn build(host: &Host, index: &Index, sources: bool, layers: &[&str]) -> Vec<Option<String>> {
+    let answer = host.ask(json!({
+        "index": index.address, "sources": sources, "layers": layers,
+        "runs": [{ "command": { "bash": LOOK } }],
+    }));
+    let Some(reports) = answer["reports"].as_array() else {
+        panic!("{answer}")
+    };
+    let seen = stdout(&reports[0]);
+    let out = ["VICTIM", "container_", "secret.txt", "sessions"];
+    assert!(!out.iter().any(|word| seen.contains(word)), "{seen}");
+    let told = answer["layers"].as_array().unwrap().iter();
+    told.map(|why| why.as_str().map(str::to_owned)).collect()
+}
+
+/// The one layer that is there.
+fn only_layer(host: &Host) -> Option<PathBuf> {
+    let layers = fs::read_dir(host.state().join("state/layers")).unwrap();
+    let mut layers = layers
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_none());
+    let only = layers.next();
+    assert!(layers.next().is_none());
+    only
+}
+
+/// Runs one source package's attack on each kind of host.
+fn attacked(attack: &str, check: impl Fn(&Host, &Index, Option<String>)) {
+    for who in everyone() {
+        let Some(index) = Index::serve(&[source("evilpkg", attack)]) else {
+            return;
+        };
+        let host = Host::new(who);
+        add_victim(&host);
+        let told = build(&host, &index, true, &["evilpkg==1.0"]);
+        assert!(
+            index.asked().contains(&"/ran/backend".to_owned()),
+            "{who:?}: the attack was made: {told:?}"
+        );
+        check(&host, &index, told.into_iter().next().unwrap());
+    }
+}
+
+#[test]
+fn addresses_in_requirements_are_refused_however_they_are_dressed() {
+    let Some(index) = Index::serve(&[source("evilpkg", "")]) else {
+        return;
+    };
+    let url = "http://index.test/f/evilpkg-1.0.tar.gz";
+    let digest = "0".repeat(64);
+    let lines = [
+        format!("evilpkg @ {url}#--hash="),
+        format!("evilpkg @ {url} --hash=sha256:{digest}"),
+        format!("{url} --hash=sha256:{digest}"),
+        format!("{url}#sha256={digest}"),
+        format!("evilpkg @ {url} ; python_version > '3' --hash=sha256:{digest}"),
+        format!("tiny ; os_name == 'x' \\\n{url} --hash=sha256:{digest}"),
+        format!("tiny # --hash=sha256:{digest}\u{2028}{url}"),
+        "evilpkg-1.0.tar.gz".to_owned(),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    for who in everyone() {
+        let host = Host::new(who);
+        add_victim(&host);
+        for (line, why) in lines.iter().zip(build(&host, &index, false, &lines)) {
+            assert!(why.unwrap().starts_with("requirement "), "{who:?} {line}");
+        }
+    }
+    assert!(index.asked().is_empty(), "{:?}", index.asked());
+}
+
+#[test]
+fn a_package_that_names_an_address_runs_no_code_where_sources_are_off() {
+    let packages = [
+        wheel(
+            "innocent",
+            "Requires-Dist: evilpkg @ http://index.test/f/evilpkg-1.0.tar.gz\n",
+        ),
+        source("evilpkg", ""),
+    ];
+    for who in everyone() {
+        let Some(index) = Index::serve(&packages) else {
+            return;
+        };
+        let host = Host::new(who);
+        add_victim(&host);
+        let told = build(&host, &index, false, &["innocent"]);
+        let why = told[0].as_ref().unwrap();
+        assert!(why.contains("package_sources"), "{who:?} {why}");
+        let asked = index.asked();
+        assert!(asked.contains(&"/f/evilpkg-1.0.tar.gz".to_owned()));
+        assert!(!asked.iter().any(|path| path.starts_with("/ran")));
+        assert!(only_layer(&host).is_none());
+    }
+}
+
+#[test]
+fn modules_that_a_package_plants_are_not_run_by_later_steps() {
+    let attack = "
+planted = '''import urllib.request, os, shutil
+urllib.request.urlopen('http://index.test/ran/planted')
+'''
+swap = '''import os, shutil
+shutil.rmtree('/mnt/data/layer', ignore_errors=True)
+os.symlink('../sessions', '/mnt/data/layer')
+'''
+os.chdir('/mnt/data')
+for name in ('compileall', 'py_compile', 'pip', 'runpy', 'os', 'sitecustomize', 'usercustomize'):
+    open(name + '.py', 'w').write(swap + planted)
+open('setup.cfg', 'w').write('[install]\\nprefix=/mnt/data/evil\\n')
+open('pyvenv.cfg', 'w').write('home = /mnt/data\\n')";
+    attacked(attack, |host, index, why| {
+        assert_eq!(why, None, "{:?}", host.who);
+        assert!(!index.asked().contains(&"/ran/planted".to_owned()));
+        let layer = only_layer(host).unwrap();
+        assert!(fs::symlink_metadata(&layer).unwrap().is_dir());
+        assert!(layer.join("evilpkg.py").is_file());
+        assert!(layer.join("__pycache__").is_dir(), "and it is compiled");
+    });
+}
+
+#[test]
+fn a_link_in_place_of_the_built_folder_is_no_layer() {
+    let attack = "os.mkdir('/mnt/data/elsewhere')\nos.symlink('elsewhere', '/mnt/data/layer')";
+    attacked(attack, |host, _, why| {
+        let why = why.unwrap();
+        assert!(
+            why.contains("no folder of packages"),
+            "{:?} {why}",
+            host.who
+        );
+        assert!(only_layer(host).is_none());
+    });
+}
+
+#[test]
+fn links_that_leave_a_layer_are_refused() {
+    for target in ["/.state/sessions", "a/../../x"] {
+        let attack = format!(
+            "os.makedirs('/mnt/data/layer/a')\nos.symlink({target:?}, '/mnt/data/layer/b')"
+        );
+        attacked(&attack, |host, _, why| {
+            let why = why.unwrap();
+            assert!(
+                why.contains("leaves the packages"),
+                "{:?} {target}: {why}",
+                host.who
+            );
+            assert!(only_layer(host).is_none());
+        });
+    }
+}
+
+#[test]
+fn a_layer_has_no_set_id_programs_or_fifos_and_is_the_servers_own() {
+    let attack = "
+os.mkdir('/mnt/data/layer')
+open('/mnt/data/layer/suid', 'w').write('x')
+os.chmod('/mnt/data/layer/suid', 0o6777)
+os.mkfifo('/mnt/data/layer/fifo')
+os.chmod('/mnt/data/layer', 0o2777)";
+    attacked(attack, |host, _, _| {
+        // Without those, or not at all.
+        let Some(layer) = only_layer(host) else {
+            return;
+        };
+        let owner = fs::metadata(host.state()).unwrap().uid();
+        let entries = fs::read_dir(&layer)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        for path in entries.chain([layer.clone()]) {
+            let found = fs::symlink_metadata(&path).unwrap();
+            assert!(found.is_dir() || found.is_file(), "{}", path.display());
+            assert_eq!(found.uid(), owner, "{:?} {}", host.who, path.display());
+            let mode = found.permissions().mode();
+            assert_eq!(mode & 0o7022, 0, "{} {mode:o}", path.display());
+        }
+    });
+}
+
+#[test]
+fn a_link_among_the_servers_own_folders_is_not_followed_into_a_sandbox() {
+    for who in everyone() {
+        let host = Host::new(who);
+        add_victim(&host);
+        let skill = json!([["pdf", [["a.txt", "fine", false]]]]);
+        let request = |session: &Value| {
+            json!({
+                "session": session, "keep": true, "skills": skill,
+                "runs": [{ "command": { "bash": "ls -R /skills" } }],
+            })
+        };
+        let first = host.ask(request(&Value::Null));
+        assert!(stdout(&first["reports"][0]).contains("a.txt"), "{first}");
+        let kept = host.state().join("state/skills/digest-of-pdf");
+        for target in ["../sessions", "/", "../skills/real"] {
+            let real = kept.with_file_name("real");
+            if fs::symlink_metadata(&kept).unwrap().is_dir() {
+                fs::rename(&kept, &real).unwrap();
+            } else {
+                fs::remove_file(&kept).unwrap();
+            }
+            symlink(target, &kept).unwrap();
+            let answer = host.ask(request(&first["session"]));
+            assert_eq!(
+                answer["error"],
+                json!("sandbox-launch"),
+                "{who:?} {target}: {answer}"
+            );
+        }
+    }
+}
+
+/// A sandbox in this process that builds from an index.
+async fn open(index: &Index) -> Sandboxed {
+    let address = index.address;
+    Sandboxed::open(move |settings| {
+        settings.running = 8;
+        settings.dial = Arc::new(OneAddress(address));
+        settings.packages = Some(PackageIndex {
+            url: "http://index.test/simple/".into(),
+            hosts: vec!["index.test".parse().unwrap()],
+            allow_source: false,
+        });
+    })
+    .await
+}
+
+#[derive(Debug)]
+struct OneAddress(SocketAddr);
+
+impl prowess_sandbox::Dial for OneAddress {
+    fn resolve<'a>(
+        &'a self,
+        _: &'a str,
+    ) -> prowess_sandbox::egress::BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async { Ok(vec![self.0.ip()]) })
+    }
+
+    fn connect(
+        &self,
+        _: SocketAddr,
+    ) -> prowess_sandbox::egress::BoxFuture<'_, io::Result<tokio::net::TcpStream>> {
+        Box::pin(tokio::net::TcpStream::connect(self.0))
+    }
+}
+
+fn wanted(text: &str) -> Requirements {
+    Requirements::parse(text).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_builds_of_one_tenant_hold_up_nobody_else_and_no_layer_that_is_there() {
+    let packages = ["tiny", "slow", "slower", "other"].map(|name| wheel(name, ""));
+    let Some(index) = Index::serve(&packages) else {
+        return;
+    };
+    let one = open(&index).await;
+    let tiny = one.sandbox.layer("victim", &wanted("tiny")).await.unwrap();
+    index.close("/simple/slow/");
+    let slow = |name: &'static str| {
+        let sandbox = one.sandbox.clone();
+        tokio::spawn(async move { sandbox.layer("attacker", &wanted(name)).await })
+    };
+    let first = slow("slow");
+    let index = Arc::new(index);
+    let waiting = Arc::clone(&index);
+    let reached = tokio::task::spawn_blocking(move || waiting.wait_for("/simple/slow/"));
+    reached.await.unwrap();
+    // All of these wait behind the attacker's own first, also the one the victim wants too.
+    let behind: Vec<_> = (0..4).map(|_| slow("slower")).collect();
+    for tenant in ["victim", "attacker", "another"] {
+        let there = one.sandbox.layer(tenant, &wanted("tiny")).await;
+        assert_eq!(there.unwrap(), tiny);
+    }
+    one.sandbox.layer("victim", &wanted("other")).await.unwrap();
+    one.sandbox
+        .layer("victim", &wanted("slower"))
+        .await
+        .unwrap();
+    assert!(!first.is_finished());
+    index.open("/simple/slow/");
+    first.await.unwrap().unwrap();
+    for build in behind {
+        build.await.unwrap().unwrap();
+    }
+    let built = index.asked();
+    let built = built.iter().filter(|path| path.starts_with("/f/slower"));
+    assert_eq!(built.count(), 1, "the same layer is built once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_that_nobody_waits_for_any_more_leaves_no_session() {
+    let Some(index) = Index::serve(&[wheel("slow", "")]) else {
+        return;
+    };
+    let one = open(&index).await;
+    index.close("/simple/slow/");
+    let sandbox = one.sandbox.clone();
+    let build = tokio::spawn(async move { sandbox.layer(OWNER, &wanted("slow")).await.map(drop) });
+    let index = Arc::new(index);
+    let waiting = Arc::clone(&index);
+    let reached = tokio::task::spawn_blocking(move || waiting.wait_for("/simple/slow/"));
+    reached.await.unwrap();
+    assert_eq!(one.sandbox.sessions().len(), 2);
+    build.abort();
+    assert!(build.await.is_err());
+    while one.sandbox.sessions().len() > 1 {
+        tokio::task::yield_now().await;
+    }
+    index.open("/simple/slow/");
+    one.sandbox.layer(OWNER, &wanted("slow")).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_in_place_of_a_layer_is_neither_found_nor_mounted() {
+    let Some(index) = Index::serve(&[wheel("tiny", "")]) else {
+        return;
+    };
+    let one = open(&index).await;
+    let layer = one.sandbox.layer(OWNER, &wanted("tiny")).await.unwrap();
+    let new = NewSession {
+        layer: Some(layer),
+        ..NewSession::default()
+    };
+    let session = one.sandbox.create(OWNER, new).await.unwrap();
+    let look = || Execution {
+        command: Command::Bash("ls /packages/python".into()),
+        ..Execution::default()
+    };
+    let seen = one.sandbox.exec(OWNER, &session, look()).await.unwrap();
+    assert!(seen.stdout.text.contains("tiny.py"));
+    swap_layers(&one.folder.path().join("state/layers"));
+    let refused = one.sandbox.exec(OWNER, &session, look()).await;
+    assert!(matches!(refused, Err(Error::Layer { .. })), "{refused:?}");
+    let refused = one.sandbox.layer(OWNER, &wanted("tiny")).await;
+    assert!(refused.is_err(), "and it is not built over the link");
+}
+
+/// Puts a link to the sessions in place of every layer.
+fn swap_layers(layers: &Path) {
+    for entry in fs::read_dir(layers).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            fs::remove_dir_all(&path).unwrap();
+            symlink("../sessions", &path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_build_as_each_user_makes_a_layer_that_its_sessions_can_import() {
+    let Some(index) = Index::serve(&[wheel("tiny", "")]) else {
+        return;
+    };
+    for who in [Who::Root, Who::User] {
+        if !everyone().contains(&who) {
+            continue;
+        }
+        let answer = Host::new(who).ask(json!({
+            "index": index.address, "layers": ["Tiny>=1.0  # small"],
+            "put": [["x", "1"]],
+            "runs": [{ "command": { "python": "import tiny; print(tiny.answer, tiny.__file__)" } }],
+        }));
+        assert_eq!(answer["layers"], json!([null]), "{who:?} {answer}");
+        let seen = stdout(&answer["reports"][0]);
+        assert_eq!(seen, "42 /packages/python/tiny.py\n", "{who:?} {answer}");
+    }
+}

@@ -1,0 +1,231 @@
+//! A package index on loopback: packages that a test describes, made by the host's
+//! Python, and a list of what was asked for. A path can be held back until the test lets
+//! it go.
+
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+/// Makes wheels and source packages in memory and prints them, by file name, in hex.
+const MAKE: &str = r#"
+import io, json, sys, tarfile, zipfile
+made = {}
+for package in json.load(sys.stdin):
+    name, files = package['name'], package['files']
+    metadata = f'Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n' + package.get('metadata', '')
+    out = io.BytesIO()
+    if package['kind'] == 'wheel':
+        info = f'{name}-1.0.dist-info'
+        files |= {f'{info}/METADATA': metadata, f'{info}/WHEEL': 'Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n'}
+        files[f'{info}/RECORD'] = ''.join(f'{path},,\n' for path in [*files, f'{info}/RECORD'])
+        with zipfile.ZipFile(out, 'w') as archive:
+            for path, text in files.items():
+                archive.writestr(path, text)
+        made[f'{name}-1.0-py3-none-any.whl'] = out.getvalue().hex()
+    else:
+        files |= {'PKG-INFO': metadata, 'pyproject.toml': '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'}
+        with tarfile.open(fileobj=out, mode='w:gz') as archive:
+            for path, text in files.items():
+                entry = tarfile.TarInfo(f'{name}-1.0/{path}')
+                entry.size = len(text.encode())
+                archive.addfile(entry, io.BytesIO(text.encode()))
+        made[f'{name}-1.0.tar.gz'] = out.getvalue().hex()
+print(json.dumps(made))
+"#;
+
+/// A build backend that does something and then makes a wheel of one module.
+const BACKEND: &str = r#"
+import os, sys, urllib.request, zipfile
+def tell(what):
+    urllib.request.urlopen('http://index.test/ran/' + what).read()
+def attack():
+    tell('backend')
+@ATTACK@
+def prepare_metadata_for_build_wheel(folder, settings=None):
+    info = os.path.join(folder, '@NAME@-1.0.dist-info')
+    os.mkdir(info)
+    open(info + '/METADATA', 'w').write('Metadata-Version: 2.1\nName: @NAME@\nVersion: 1.0\n')
+    return '@NAME@-1.0.dist-info'
+def build_wheel(folder, settings=None, metadata=None):
+    attack()
+    info = '@NAME@-1.0.dist-info'
+    files = {'@NAME@.py': 'answer = 42\n', info + '/METADATA': 'Metadata-Version: 2.1\nName: @NAME@\nVersion: 1.0\n',
+        info + '/WHEEL': 'Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n'}
+    files[info + '/RECORD'] = ''.join(f'{path},,\n' for path in [*files, info + '/RECORD'])
+    with zipfile.ZipFile(os.path.join(folder, '@NAME@-1.0-py3-none-any.whl'), 'w') as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return '@NAME@-1.0-py3-none-any.whl'
+"#;
+
+/// A wheel of one module, with further lines of metadata.
+pub(crate) fn wheel(name: &str, metadata: &str) -> Value {
+    let files = json!({ format!("{name}.py"): "answer = 42\n" });
+    json!({ "kind": "wheel", "name": name, "metadata": metadata, "files": files })
+}
+
+/// A source package whose backend makes an attack, in Python, before it builds.
+pub(crate) fn source(name: &str, attack: &str) -> Value {
+    let attack: String = attack
+        .trim()
+        .lines()
+        .map(|line| format!("    {line}\n"))
+        .collect();
+    let backend = BACKEND.replace("@ATTACK@", &attack).replace("@NAME@", name);
+    json!({ "kind": "source", "name": name, "files": { "backend.py": backend } })
+}
+
+/// The index.
+pub(crate) struct Index {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    files: HashMap<String, Vec<u8>>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    asked: Vec<String>,
+    gated: HashSet<String>,
+}
+
+impl Index {
+    /// Serves these packages. `None` where the host's Python has no pip: then no layer
+    /// can be built.
+    pub(crate) fn serve(packages: &[Value]) -> Option<Self> {
+        let pip = Command::new("/usr/bin/python3")
+            .args(["-I", "-c", "import pip"])
+            .stderr(Stdio::null())
+            .status();
+        pip.ok().filter(|status| status.success())?;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared {
+            files: make(packages),
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        });
+        let serving = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let shared = Arc::clone(&serving);
+                std::thread::spawn(move || shared.answer(stream.unwrap()));
+            }
+        });
+        Some(Self { address, shared })
+    }
+
+    /// Holds back whoever asks for this path.
+    pub(crate) fn close(&self, path: &str) {
+        self.shared.lock().gated.insert(path.into());
+    }
+
+    /// Lets them go.
+    pub(crate) fn open(&self, path: &str) {
+        self.shared.lock().gated.remove(path);
+        self.shared.changed.notify_all();
+    }
+
+    /// Waits until somebody has asked for a path. Blocks.
+    pub(crate) fn wait_for(&self, path: &str) {
+        let mut state = self.shared.lock();
+        while !state.asked.iter().any(|asked| asked == path) {
+            state = self.shared.changed.wait(state).unwrap();
+        }
+    }
+
+    /// Paths asked for so far.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.shared.lock().asked.clone()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn answer(&self, mut stream: TcpStream) {
+        let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+        let Some(Ok(first)) = lines.next() else {
+            return;
+        };
+        while lines
+            .next()
+            .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+        {}
+        let path = first.split(' ').nth(1).unwrap().to_owned();
+        let mut state = self.lock();
+        state.asked.push(path.clone());
+        self.changed.notify_all();
+        while state.gated.contains(&path) {
+            state = self.changed.wait(state).unwrap();
+        }
+        drop(state);
+        let (status, body) = self.find(&path);
+        let head = format!(
+            "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+            body.len()
+        );
+        // A build that was ended asks for no answer.
+        let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+    }
+
+    fn find(&self, path: &str) -> (&'static str, Vec<u8>) {
+        if let Some(name) = path.strip_prefix("/simple/") {
+            let prefix = format!("{}-", name.trim_end_matches('/').replace('-', "_"));
+            let found = self.files.keys().filter(|file| file.starts_with(&prefix));
+            let links: String = found
+                .map(|file| format!("<a href='/f/{file}'>{file}</a>\n"))
+                .collect();
+            return match links.is_empty() {
+                true => ("404 Not Found", Vec::new()),
+                false => ("200 OK", links.into_bytes()),
+            };
+        }
+        if path.starts_with("/ran/") {
+            return ("200 OK", Vec::new());
+        }
+        match path
+            .strip_prefix("/f/")
+            .and_then(|file| self.files.get(file))
+        {
+            Some(body) => ("200 OK", body.clone()),
+            None => ("404 Not Found", Vec::new()),
+        }
+    }
+}
+
+fn make(packages: &[Value]) -> HashMap<String, Vec<u8>> {
+    let mut python = Command::new("/usr/bin/python3")
+        .args(["-I", "-c", MAKE])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let text = json!(packages).to_string();
+    python
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    let made = python.wait_with_output().unwrap().stdout;
+    let made: HashMap<String, String> = serde_json::from_slice(&made).unwrap();
+    let bytes = |hex: &str| -> Vec<u8> {
+        hex.as_bytes()
+            .chunks(2)
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+            .collect()
+    };
+    made.into_iter()
+        .map(|(name, hex)| (name, bytes(&hex)))
+        .collect()
+}
