@@ -7,9 +7,10 @@ mod slot;
 mod warm;
 
 use crate::backend::{Backend, Ended, Job, Next, Written, blocking, environment, has_layer};
-use crate::egress::BoxFuture;
+use crate::egress::{BoxFuture, Trust};
 use crate::error::Error;
 use crate::execution::{Command, Execution, LimitHit, Outcome};
+use crate::packages::store;
 use crate::policy::Limits;
 use cgroup::{Counters, Hierarchy};
 use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits, Warm};
@@ -64,6 +65,7 @@ impl Native {
     }
 
     async fn run(&self, job: Job) -> Result<Ended, Error> {
+        let in_use = store::in_use(&self.shared.base.state, &job.mounts)?;
         let go = self.go(&job)?;
         let prepare = self.prepare(job.host_id, &job.limits);
         let (mut slot, init) = self.take(prepare, &job.limits).await?;
@@ -80,6 +82,7 @@ impl Native {
             // Only then, for what was written counts as the slot's memory until it is
             // let go of.
             release: Box::new(move || {
+                drop(in_use);
                 this.idle().push(slot);
                 tokio::task::spawn_blocking(move || drop(mounts));
             }),
@@ -157,13 +160,15 @@ impl Native {
             .max(1 << 20);
         // Without files there already, a plain tmpfs does: one mount instead of three.
         let lower = (job.usage.entries > 0).then(|| job.data.clone());
+        let given = &job.execution.env;
+        let mut env = environment(given, job.proxy.is_some(), has_layer(&job.mounts));
+        let trust = job.proxy.as_ref().and_then(|proxy| proxy.trust());
+        if trust.is_some() {
+            Trust::add_variables(&mut env);
+        }
         Ok(Go {
             argv: job.execution.command.argv()?,
-            env: environment(
-                &job.execution.env,
-                job.proxy.is_some(),
-                has_layer(&job.mounts),
-            ),
+            env,
             cwd: prowess_launcher::spec::DATA_DIR.into(),
             data: Data {
                 lower,
@@ -171,7 +176,7 @@ impl Native {
                 inodes: job.limits.data_files + 4,
             },
             mounts: job.mounts.clone(),
-            files: Vec::new(),
+            files: trust.map(Trust::into_file).into_iter().collect(),
             proxy: job.proxy.is_some(),
             program: self.program(&job.execution),
         })

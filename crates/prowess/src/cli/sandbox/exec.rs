@@ -145,7 +145,7 @@ async fn layer(
 ) -> anyhow::Result<Option<Layer>> {
     match Requirements::of_skills(skills)? {
         None => Ok(None),
-        Some(needed) if has_index => Ok(Some(sandbox.layer(&needed).await?)),
+        Some(needed) if has_index => Ok(Some(sandbox.layer(OWNER, &needed).await?)),
         Some(_) => {
             output::remark(
                 "the packages that the skill asks for are not installed: there is no \
