@@ -9,13 +9,18 @@
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use prowess::Prowess;
 use prowess::provider::config::{Kind, ProviderConfig, ScriptedOptions};
 use prowess_engine::Settings as RunSettings;
 use prowess_sandbox::egress::{BoxFuture, Dial};
 use prowess_server::{ServeOptions, Settings, serve};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
@@ -36,6 +41,18 @@ for host in ('good.test', 'also.test'):
     except OSError as error:
         print(host, 'refused', getattr(error, 'code', 'no way'))
 "
+""" } }]
+
+[[step]]
+text = "{{tool_result}}"
+"#;
+
+/// The model sends its key everywhere in a request over TLS.
+const TLS_SCRIPT: &str = r#"
+[[step]]
+when.turn = 1
+calls = [{ name = "bash_code_execution", input = { command = """
+curl -sS --max-time 60 \"https://good.test/?k=$API_KEY\" -H \"Authorization: Bearer $API_KEY\" -d \"$API_KEY\"
 """ } }]
 
 [[step]]
@@ -68,18 +85,70 @@ fn echo() -> SocketAddr {
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            let (mut stream, mut head) = (stream.unwrap(), Vec::new());
-            while !head.ends_with(b"\r\n\r\n") {
-                let mut byte = [0];
-                stream.read_exact(&mut byte).unwrap();
-                head.push(byte[0]);
-            }
-            let head = String::from_utf8(head).unwrap().to_lowercase();
+            let mut stream = stream.unwrap();
+            let head = read_head(&mut stream);
             let key = head.lines().find(|line| line.starts_with("authorization"));
-            let key: String = key.unwrap_or_default().chars().rev().collect();
-            let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", key.len());
-            stream.write_all(answer.as_bytes()).unwrap();
-            stream.write_all(key.as_bytes()).unwrap();
+            answer_backwards(&mut stream, key.unwrap_or_default());
+        }
+    });
+    address
+}
+
+fn read_head(stream: &mut impl Read) -> String {
+    let (mut head, mut byte) = (Vec::new(), [0]);
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap().to_lowercase()
+}
+
+fn answer_backwards(stream: &mut impl Write, text: &str) {
+    let text: String = text.chars().rev().collect();
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", text.len());
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(text.as_bytes()).unwrap();
+    stream.flush().unwrap();
+}
+
+/// The same over TLS, with all of the request; the certificate of who signed for it is
+/// written to a file.
+fn tls_echo(ca_file: &Path) -> SocketAddr {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let name = &mut params.distinguished_name;
+    name.push(DnType::CommonName, "An authority of its own");
+    let ca = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    let ca_text = BASE64_STANDARD.encode(ca.der());
+    let ca_text = format!("-----BEGIN CERTIFICATE-----\n{ca_text}\n-----END CERTIFICATE-----\n");
+    std::fs::write(ca_file, ca_text).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let leaf = CertificateParams::new(["good.test".to_owned()]).unwrap();
+    let leaf = leaf.signed_by(&key, &ca).unwrap();
+    let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![leaf.der().clone()], key);
+    let config = Arc::new(config.unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let connection = ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = StreamOwned::new(connection, stream.unwrap());
+            let head = read_head(&mut stream);
+            let length = head
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length: "));
+            let mut body = vec![0; length.unwrap().parse().unwrap()];
+            stream.read_exact(&mut body).unwrap();
+            let request = head + &String::from_utf8(body).unwrap();
+            answer_backwards(&mut stream, &request);
+            stream.conn.send_close_notify();
+            stream.flush().unwrap();
         }
     });
     address
@@ -95,8 +164,13 @@ struct Place {
 
 impl Place {
     async fn open() -> Place {
-        let world = Arc::new(World(echo()));
-        let script = Kind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+        Self::open_with(SCRIPT, echo(), None).await
+    }
+
+    async fn open_with(script: &str, server: SocketAddr, ca_file: Option<&Path>) -> Place {
+        let world = Arc::new(World(server));
+        let ca_file = ca_file.map(Path::to_owned);
+        let script = Kind::Scripted(ScriptedOptions::Text(script.to_owned()));
         let runs = RunSettings {
             domains: ["good.test", "*.good.test", "also.test"]
                 .map(|rule| rule.parse().unwrap())
@@ -111,6 +185,7 @@ impl Place {
                 settings.allow_reduced = true;
                 settings.warm = 0;
                 settings.dial = world;
+                settings.extra_ca_file = ca_file;
             });
         let prowess = prowess.open().await.unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -224,4 +299,25 @@ async fn a_container_keeps_its_domains_and_tells_them_but_takes_no_secrets() {
     let (status, refused) = place.post("/containers", &secret).await;
     assert_eq!(status, 400, "{refused}");
     assert!(!refused.to_string().contains("s3cret"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_reaches_its_server_over_tls_in_headers_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let ca_file = folder.path().join("ca.pem");
+    let server = tls_echo(&ca_file);
+    let place = Place::open_with(TLS_SCRIPT, server, Some(&ca_file)).await;
+    let secrets = json!([{"domain": "good.test", "name": "API_KEY", "value": "s3cret"}]);
+    let (status, answer) = place.shell(allowing(&["good.test"], secrets)).await;
+    assert_eq!(status, 200, "{answer}");
+    assert!(!answer.to_string().contains("s3cret"), "{answer}");
+    let seen: String = printed(&answer).chars().rev().collect();
+    assert!(seen.starts_with("post /?k=secret_pw"), "{seen}");
+    assert!(
+        seen.contains("\nauthorization: bearer s3cret\r\n"),
+        "{seen}"
+    );
+    assert_eq!(seen.matches("s3cret").count(), 1, "{seen}");
+    let (_, body) = seen.split_once("\r\n\r\n").unwrap();
+    assert!(body.starts_with("secret_pw"), "{seen}");
 }
