@@ -62,9 +62,12 @@ pub(crate) const REQUIREMENTS: &str = "requirements.txt";
 /// Runs pip as `-m pip` does, but from a folder that no package can write to: a name may
 /// also be that of a file there. Unless packages may be built (`sources`), it can start no
 /// program: whatever leads pip to a package without a wheel, also the address that another
-/// package names, its code is not run.
+/// package names, its code is not run. The one exception is the system's own loader, which
+/// pip asks for its version where the C library is musl.
 const PIP: &str = "import os, runpy, sys
 def refuse(event, arguments):
+    if event == 'subprocess.Popen' and len(arguments[1]) == 1 and str(arguments[1][0]).startswith('/lib/ld-musl-'):
+        return
     if event in ('subprocess.Popen', 'os.fork', 'os.forkpty', 'os.exec', 'os.posix_spawn', 'os.spawn', 'os.system'):
         raise PermissionError('packages without a wheel are not built here (package_sources)')
 if sys.argv.pop(1) == 'wheels':

@@ -364,6 +364,55 @@ async fn a_link_in_place_of_a_layer_is_neither_found_nor_mounted() {
     assert!(refused.is_err(), "and it is not built over the link");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_a_command_takes_on_its_layer_is_seen_by_nobody_else() {
+    let Some(index) = Index::serve(&[wheel("tiny", "")]) else {
+        return;
+    };
+    let one = open(&index).await;
+    let layer = one.sandbox.layer(OWNER, &wanted("tiny")).await.unwrap();
+    let session = async |owner: &str| {
+        let new = NewSession {
+            layer: Some(layer.clone()),
+            ..NewSession::default()
+        };
+        one.sandbox.create(owner, new).await.unwrap()
+    };
+    let (attacker, victim) = (session("attacker").await, session("victim").await);
+    let lock = "import fcntl, os, time
+fds = [os.open(path, os.O_RDONLY) for path in ('/packages/python', '/packages/python/tiny.py')]
+for fd in fds: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+print('locked', flush=True)
+time.sleep(600)";
+    let (stream, mut said) = tokio::sync::mpsc::unbounded_channel();
+    let sandbox = one.sandbox.clone();
+    let locking = tokio::spawn(async move {
+        let execution = Execution {
+            command: Command::Python(lock.into()),
+            stream: Some(stream),
+            ..Execution::default()
+        };
+        sandbox.exec("attacker", &attacker, execution).await
+    });
+    assert_eq!(said.recv().await.unwrap().bytes, b"locked\n");
+    assert_eq!(
+        one.sandbox.layer("victim", &wanted("tiny")).await.unwrap(),
+        layer
+    );
+    let same = "import fcntl, os, tiny
+for path in ('/packages/python', tiny.__file__):
+    fcntl.flock(os.open(path, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+print(tiny.answer)";
+    let execution = Execution {
+        command: Command::Python(same.into()),
+        ..Execution::default()
+    };
+    let report = one.sandbox.exec("victim", &victim, execution).await;
+    let report = report.unwrap();
+    assert_eq!(report.stdout.text, "42\n", "{}", report.stderr.text);
+    locking.abort();
+}
+
 /// Puts a link to the sessions in place of every layer.
 fn swap_layers(layers: &Path) {
     for entry in fs::read_dir(layers).unwrap() {
