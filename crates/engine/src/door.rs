@@ -43,8 +43,9 @@ impl Door {
     ) -> Self {
         let told = async {
             opening.await.map_err(|error| {
-                tracing::warn!(%error, "there is no sandbox: code cannot be run");
-                Arc::from(error.to_string())
+                let detail = error.detail();
+                tracing::warn!(error = detail, "there is no sandbox: code cannot be run");
+                Arc::from(without_paths(error.to_string()))
             })
         };
         let opened = told.boxed().shared();
@@ -83,6 +84,18 @@ impl Door {
         opened.map_err(|why| RunError::NoSandbox {
             why: why.to_string(),
         })
+    }
+}
+
+/// What a client may read: a reason that names a path of the host is for the log.
+fn without_paths(reason: String) -> String {
+    let is_path = |word: &str| {
+        word.trim_start_matches(['(', '`', '"', '\''])
+            .starts_with('/')
+    };
+    match reason.split_whitespace().any(is_path) {
+        true => "the sandbox cannot be used on this host; the server's log says why".into(),
+        false => reason,
     }
 }
 

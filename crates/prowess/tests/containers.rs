@@ -8,11 +8,13 @@
 
 use prowess::Prowess;
 use prowess::provider::config::{Kind, ProviderConfig, ScriptedOptions};
+use prowess::sandbox::Settings as SandboxSettings;
 use prowess::server::{Secret, ServeOptions, Settings, serve};
 use prowess::store::{NewKey, Scope, TenantId};
 use reqwest::multipart::{Form, Part};
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -33,14 +35,19 @@ struct Server {
 
 impl Server {
     async fn start() -> Server {
+        Server::start_with(|_| {}).await
+    }
+
+    async fn start_with(change: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> Server {
         let script = Kind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
         let prowess = Prowess::builder()
             .provider(ProviderConfig::new("stage", script))
             // A test's own main cannot become the launcher.
-            .sandbox(|settings| {
+            .sandbox(move |settings| {
                 settings.launcher = env!("CARGO_BIN_EXE_prowess").into();
                 settings.allow_reduced = true;
                 settings.warm = 0;
+                change(settings);
             })
             .open()
             .await
@@ -247,4 +254,103 @@ async fn what_cannot_be_given_is_refused_by_field() {
         json!([]),
         "nothing is left behind"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_has_so_many_containers_and_another_has_its_own() {
+    let mut server = Server::start_with(|settings| {
+        settings.sessions_per_tenant = 3;
+        settings.evict_idle = Duration::from_secs(100_000);
+    })
+    .await;
+    let (greedy, victim) = (server.key.clone(), server.key_of("victim").await);
+    let create = |server: &Server| {
+        let create = server.request(Method::POST, "/containers");
+        create.json(&json!({"name": "one"}))
+    };
+    let mut made = Vec::new();
+    for _ in 0..3 {
+        made.push(text(&told(create(&server)).await, "id"));
+    }
+    let response = create(&server).send().await.unwrap();
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    let body: Value = response.json().await.unwrap();
+    insta::assert_snapshot!(body["error"]["message"].as_str().unwrap(), @"3 sessions are kept for this tenant and 3 is the most (sessions_per_tenant); remove one, or try again when one has been idle for a while");
+    assert_eq!(text(&body["error"], "code"), "too-many-sessions");
+    server.key = victim;
+    told(create(&server)).await;
+    server.key = greedy;
+    let listed = server.get("/containers").await;
+    assert_eq!(listed["data"].as_array().unwrap().len(), 3, "none went");
+    told(server.request(Method::DELETE, &format!("/containers/{}", made[0]))).await;
+    told(create(&server)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_told_as_such_and_is_full_for_one_tenant_only() {
+    let mut server = Server::start_with(|settings| {
+        settings.disk_bytes = 1 << 20;
+        settings.evict_idle = Duration::from_secs(100_000);
+    })
+    .await;
+    let put = async |server: &Server, size: usize| {
+        let made = server.post("/containers", json!({"name": "one"})).await;
+        let files = format!("/containers/{}/files", text(&made, "id"));
+        let part = Part::bytes(vec![b'x'; size]).file_name("big");
+        let form = Form::new().part("file", part);
+        let request = server.request(Method::POST, &files).multipart(form);
+        request.send().await.unwrap()
+    };
+    assert!(put(&server, 300_000).await.status().is_success());
+    let full = put(&server, 300_000).await;
+    assert_eq!(full.status(), StatusCode::INSUFFICIENT_STORAGE);
+    assert_eq!(full.headers()["x-should-retry"], "false");
+    let body: Value = full.json().await.unwrap();
+    assert_eq!(text(&body["error"], "code"), "disk-full");
+    let message = text(&body["error"], "message");
+    assert!(message.contains("(tenant_disk_bytes)"), "{message}");
+    server.key = server.key_of("victim").await;
+    assert!(put(&server, 300_000).await.status().is_success());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upload_replaces_a_file_of_its_name_and_not_what_became_of_itself() {
+    let server = Server::start().await;
+    let form = |content: &'static str| {
+        let part = Part::bytes(content.as_bytes().to_vec()).file_name("in.txt");
+        Form::new().text("purpose", "user_data").part("file", part)
+    };
+    let made = server.post("/containers", json!({"name": "desk"})).await;
+    let id = text(&made, "id");
+    let files = format!("/containers/{id}/files");
+    let lies = async |content| {
+        told(
+            server
+                .request(Method::POST, &files)
+                .multipart(form(content)),
+        )
+        .await;
+    };
+    let stored = server.request(Method::POST, "/files");
+    let stored = told(stored.multipart(form("fresh"))).await;
+    let asked = json!({
+        "model": "stage/hero", "max_tokens": 100, "container": id,
+        "tools": [{"type": "code_execution_20250825", "name": "code_execution"}],
+        "messages": [{"role": "user", "content": [
+            {"type": "text", "text": "Shout it"},
+            {"type": "container_upload", "file_id": stored["id"]},
+        ]}],
+    });
+    let answer = async || server.post("/messages", asked.clone()).await.to_string();
+    lies("left behind").await;
+    let first = answer().await;
+    assert!(first.contains("FRESH"), "{first}");
+    // A conversation names its files again in each request.
+    lies("edited").await;
+    let second = answer().await;
+    assert!(second.contains("EDITED"), "{second}");
+    // Named on its own, it is put there again.
+    server.post(&files, json!({"file_id": stored["id"]})).await;
+    let third = answer().await;
+    assert!(third.contains("FRESH"), "{third}");
 }
