@@ -4,9 +4,9 @@
 
 use prowess_sandbox::egress::BoxFuture;
 use prowess_sandbox::{
-    Command, Dial, DockerSettings, Engine, Error, Execution, FileInfo, Grade, Layer, Limits,
-    NewSession, PackageIndex, Policy, Report, Requirements, Sandbox, Settings, SkillFile,
-    SkillFiles,
+    Command, Dial, DockerSettings, DomainRule, Engine, Error, Execution, FileInfo, Grade, Layer,
+    Limits, Network, NewSession, PackageIndex, Policy, Report, Requirements, Sandbox, Secret,
+    Settings, SkillFile, SkillFiles,
 };
 use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
@@ -40,6 +40,20 @@ struct Request {
     sources: bool,
     /// Texts of requirements, each to be built; the new session has the last that was.
     layers: Vec<String>,
+    /// A server that the session may reach, and a secret for it.
+    web: Option<Web>,
+}
+
+/// The one server on the network.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Web {
+    domain: DomainRule,
+    address: SocketAddr,
+    /// The certificate that signs for it.
+    ca_file: PathBuf,
+    stand_in: String,
+    value: String,
 }
 
 /// A name, and files as path, text and whether they may be executed.
@@ -84,6 +98,34 @@ impl Dial for OneAddress {
     }
 }
 
+/// Leads every name to one address as if it were a public one.
+#[derive(Debug)]
+struct PublicDial(SocketAddr);
+
+impl Dial for PublicDial {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
+        Box::pin(async { Ok(vec![IpAddr::from([93, 184, 216, 34])]) })
+    }
+
+    fn connect(&self, _: SocketAddr) -> BoxFuture<'_, std::io::Result<TcpStream>> {
+        Box::pin(TcpStream::connect(self.0))
+    }
+}
+
+impl Web {
+    fn network(&self) -> Network {
+        Network::Allow(vec![self.domain.clone()])
+    }
+
+    fn secret(&self) -> Secret {
+        Secret {
+            stand_in: self.stand_in.clone(),
+            value: self.value.clone(),
+            domain: self.domain.clone(),
+        }
+    }
+}
+
 const OWNER: &str = "test";
 
 fn main() -> std::io::Result<()> {
@@ -120,12 +162,17 @@ async fn serve(request: Request) -> Result<Answer, Error> {
             allow_source: request.sources,
         });
     }
+    let web = request.web;
+    if let Some(web) = &web {
+        settings.dial = Arc::new(PublicDial(web.address));
+        settings.extra_ca_file = Some(web.ca_file.clone());
+    }
     let sandbox = Sandbox::open(settings).await?;
     let (layer, layers) = build(&sandbox, &request.layers).await;
     let skills = request.skills.into_iter().map(skill).collect();
     let policy = Policy {
         limits: request.limits,
-        ..Policy::default()
+        network: web.as_ref().map(Web::network).unwrap_or_default(),
     };
     let keep = request.keep || request.session.is_some();
     let session = match request.session {
@@ -154,6 +201,7 @@ async fn serve(request: Request) -> Result<Answer, Error> {
             command: run.command,
             stdin: run.stdin.into_bytes(),
             env: run.env,
+            secrets: web.iter().map(Web::secret).collect(),
             timeout: run.timeout_ms.map(Duration::from_millis),
             ..Execution::default()
         };

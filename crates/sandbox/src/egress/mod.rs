@@ -145,6 +145,8 @@ pub enum Verdict {
     Unreachable,
     /// The server's certificate is not valid for its name; seen only where TLS is opened.
     BadCertificate,
+    /// The client does not trust the certificate it is shown where TLS is opened.
+    NotTrusted,
     /// TLS for another name than was asked for, or no TLS at all.
     OtherName,
     /// Not a request this proxy takes.
@@ -162,6 +164,9 @@ impl Verdict {
             Self::PrivateAddress => "the name leads to an address that is not public",
             Self::Unreachable => "the server does not answer",
             Self::BadCertificate => "the server's certificate is not valid for this name",
+            Self::NotTrusted => {
+                "the client does not trust the certificates in the file that SSL_CERT_FILE names"
+            }
             Self::OtherName => "TLS is for another name, or is no TLS",
             Self::BadRequest => "this is not a request the proxy takes",
         }

@@ -2,9 +2,14 @@
 
 use super::{Forward, Malformed};
 use crate::egress::rules::Secret;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 /// Longest head that is sent, secrets included.
 const MAX_RENDERED_BYTES: usize = 256 << 10;
+
+/// Bytes of the name of the scheme Basic, and the space after it.
+const BASIC_BYTES: usize = 6;
 
 impl Forward {
     /// The head as the server gets it. Secrets for this very host replace their stand-ins
@@ -27,7 +32,10 @@ impl Forward {
         for (name, value) in &self.fields.kept {
             head.extend_from_slice(name.as_bytes());
             head.extend_from_slice(b": ");
-            reveal(value, &secrets, &mut head)?;
+            match basic(name, value, &secrets)? {
+                Some(credentials) => head.extend_from_slice(&credentials),
+                None => reveal(value, &secrets, &mut head)?,
+            }
             head.extend_from_slice(b"\r\n");
         }
         if let Some(length) = self.fields.content_length {
@@ -36,6 +44,25 @@ impl Forward {
         head.extend_from_slice(b"\r\n");
         Ok(head)
     }
+}
+
+/// The value of an `authorization` field of the scheme Basic whose user or password is a
+/// stand-in: it is encoded there, so it is decoded first. `None` for all other fields.
+fn basic(name: &str, value: &[u8], secrets: &[&Secret]) -> Result<Option<Vec<u8>>, Malformed> {
+    let Some((b"Basic " | b"basic ", encoded)) = value.split_at_checked(BASIC_BYTES) else {
+        return Ok(None);
+    };
+    if name != "authorization" {
+        return Ok(None);
+    }
+    // What cannot be decoded holds no stand-in.
+    let Ok(decoded) = BASE64_STANDARD.decode(encoded) else {
+        return Ok(None);
+    };
+    let mut revealed = Vec::new();
+    reveal(&decoded, secrets, &mut revealed)?;
+    let changed = revealed != decoded;
+    Ok(changed.then(|| format!("Basic {}", BASE64_STANDARD.encode(revealed)).into_bytes()))
 }
 
 /// Adds a value to the head, in one pass: what a secret holds is not looked at again.

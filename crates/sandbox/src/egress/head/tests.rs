@@ -207,6 +207,27 @@ fn a_secret_is_revealed_in_values_to_its_domain_only() {
 }
 
 #[test]
+fn a_secret_is_revealed_in_basic_credentials() {
+    // user:STAND-IN and user:s3cret
+    let head =
+        rendered("GET http://a.com/ HTTP/1.1\nAuthorization: Basic dXNlcjpTVEFORC1JTg==\n\n");
+    assert!(
+        head.contains("\r\nauthorization: Basic dXNlcjpzM2NyZXQ=\r\n"),
+        "{head}"
+    );
+    for (host, field) in [
+        ("b.com", "authorization: Basic dXNlcjpTVEFORC1JTg=="),
+        ("a.com", "x-other: Basic dXNlcjpTVEFORC1JTg=="),
+        ("a.com", "authorization: Basic dXNlcjpTVEFORC1JTg"),
+        ("a.com", "authorization: Basic dXNlcjpvdGhlcg=="),
+        ("a.com", "authorization: Basic "),
+    ] {
+        let head = rendered(&format!("GET http://{host}/ HTTP/1.1\n{field}\n\n"));
+        assert!(head.contains(field.trim_end()), "{head}");
+    }
+}
+
+#[test]
 fn a_secret_can_neither_end_a_line_nor_grow_without_bound() {
     let forward = |fields: String| match proxy(&format!("GET http://a.com/ HTTP/1.1\n{fields}\n")) {
         Ok(Request::Forward(forward)) => forward,

@@ -28,6 +28,9 @@ use tokio::task::JoinSet;
 /// Connections that are remembered for the report.
 const MAX_REMEMBERED: usize = 200;
 
+/// Longest reason that is told and remembered.
+const MAX_REASON_CHARS: usize = 300;
+
 /// How long to wait after a connection could not be accepted: descriptors are short for
 /// a moment.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -80,6 +83,17 @@ struct Refusal {
     reason: Option<String>,
 }
 
+impl Refusal {
+    /// With a reason, of which others may have written a part: in one line, and cut.
+    fn new(verdict: Verdict, reason: &str) -> Self {
+        let reason = reason.chars().filter(|c| !c.is_control());
+        Self {
+            verdict,
+            reason: Some(reason.take(MAX_REASON_CHARS).collect()),
+        }
+    }
+}
+
 impl From<Verdict> for Refusal {
     fn from(verdict: Verdict) -> Self {
         Self {
@@ -91,10 +105,7 @@ impl From<Verdict> for Refusal {
 
 impl From<head::Malformed> for Refusal {
     fn from(head::Malformed(why): head::Malformed) -> Self {
-        Self {
-            verdict: Verdict::BadRequest,
-            reason: Some(why.to_owned()),
-        }
+        Self::new(Verdict::BadRequest, why)
     }
 }
 
@@ -248,10 +259,7 @@ impl Proxy {
             Hello::Incomplete => (String::new(), DECODE_ERROR),
             Hello::Refused(why) => (why.to_owned(), DECODE_ERROR),
         };
-        let refusal = Refusal {
-            verdict: Verdict::OtherName,
-            reason: Some(refusal),
-        };
+        let refusal = Refusal::new(Verdict::OtherName, &refusal);
         self.remember(Some(&to), refusal);
         client.write_all(&alert).await?;
         client.shutdown().await

@@ -31,7 +31,15 @@ impl Proxy {
         let (from_client, to_client) = client.into_split();
         let client = tokio::io::join(io::Cursor::new(hello).chain(from_client), to_client);
         let accepted = TlsAcceptor::from(config).accept(client);
-        let mut client = self.step(accepted).await?;
+        let mut client = match self.step(accepted).await {
+            Ok(client) => client,
+            Err(error) => {
+                let why = format!("the client ended the handshake: {error}");
+                let refusal = Refusal::new(Verdict::NotTrusted, &why);
+                self.remember(Some(to), refusal);
+                return Err(error);
+            }
+        };
         let server = match server {
             Ok(server) => server,
             Err(error) => return self.refuse(&mut client, Some(to), error.into()).await,
@@ -59,9 +67,6 @@ impl From<UpstreamError> for Refusal {
                 format!("no TLS connection with the server: {why}"),
             ),
         };
-        Self {
-            verdict,
-            reason: Some(reason),
-        }
+        Self::new(verdict, &reason)
     }
 }

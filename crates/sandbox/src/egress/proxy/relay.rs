@@ -15,7 +15,7 @@ const BUFFER_BYTES: usize = 16 << 10;
 /// First room for a head, which is most often enough.
 const HEAD_BUFFER_BYTES: usize = 4 << 10;
 
-/// What is still read from a client that is refused, so that it sees the answer.
+/// What is still read from a client that has its answer.
 const MAX_DRAINED_BYTES: u64 = 256 << 10;
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -87,13 +87,13 @@ pub(super) async fn exchange(
     sent: Sent<'_>,
     timeouts: &Timeouts,
 ) -> io::Result<()> {
-    let (from_client, mut to_client) = tokio::io::split(client);
+    let (mut from_client, mut to_client) = tokio::io::split(client);
     let (mut from_server, mut to_server) = tokio::io::split(server);
     let progress = Progress::default();
     let request = async {
         to_server.write_all(sent.head).await?;
         to_server.flush().await?;
-        let mut body = sent.rest.chain(from_client).take(sent.body_bytes);
+        let mut body = sent.rest.chain(&mut from_client).take(sent.body_bytes);
         pump(&mut body, &mut to_server, &progress).await?;
         match body.limit() {
             0 => Ok(()),
@@ -116,7 +116,9 @@ pub(super) async fn exchange(
         }
         answer.await
     };
-    progress.bound(both, timeouts).await
+    progress.bound(both, timeouts).await?;
+    drain(&mut from_client).await;
+    Ok(())
 }
 
 async fn pump(
@@ -184,10 +186,16 @@ pub(super) async fn answer(
     );
     client.write_all((head + text).as_bytes()).await?;
     client.shutdown().await?;
+    drain(client).await;
+    Ok(())
+}
+
+/// Reads on for a while after the answer: a connection that is closed with bytes unread
+/// can take the answer with it.
+async fn drain(client: &mut (impl AsyncRead + Unpin)) {
     let mut rest = client.take(MAX_DRAINED_BYTES);
     let mut nowhere = tokio::io::sink();
     let drained = tokio::io::copy(&mut rest, &mut nowhere);
-    // It has its answer; what it still sends is of no interest.
+    // The client has its answer; how this ends makes no difference.
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, drained).await;
-    Ok(())
 }

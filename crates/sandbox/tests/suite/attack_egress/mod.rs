@@ -6,7 +6,8 @@ mod world;
 use prowess_sandbox::{Command, Execution, Verdict};
 use world::{STAND_IN, VALUE, World, run, session};
 
-use crate::support::OWNER;
+use crate::support::{Host, OWNER, everyone};
+use serde_json::json;
 
 fn bash(line: &str) -> Command {
     Command::Bash(line.into())
@@ -82,6 +83,20 @@ print(urllib.request.urlopen(request).read().decode())";
     assert_eq!(seen.len(), 2);
 }
 
+#[test]
+fn a_server_of_root_and_of_a_user_both_open_tls_for_the_secret() {
+    for who in everyone() {
+        let world = World::new();
+        let command = "curl -sS --max-time 60 https://good.test/ -H \"X-Key: KEY-STAND-IN\"";
+        let report = Host::new(who)
+            .run(json!({"web": world.for_helper(), "runs": [{"command": {"bash": command}}]}))
+            .remove(0);
+        assert_eq!(report["stdout"]["text"], "hello", "{who:?} {report}");
+        assert!(world.only().contains(VALUE), "{who:?}");
+        assert!(!report.to_string().contains(VALUE), "{who:?}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interpreter_that_waited_trusts_its_proxy_too() {
     let world = World::new();
@@ -152,6 +167,7 @@ async fn a_host_without_a_secret_is_not_opened() {
     // ... while that of a host with one is not.
     let report = run(&one, &id, bash(&line("good.test"))).await;
     assert_eq!(report.stdout.text, "60\n", "{}", report.stderr.text);
+    assert_eq!(report.connections[0].verdict, Verdict::NotTrusted);
     assert_eq!(world.seen().len(), 1);
 }
 

@@ -12,6 +12,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpStream;
 
@@ -95,6 +96,14 @@ impl World {
             change(settings);
         })
         .await
+    }
+
+    /// What the helper must know to reach `good.test` with the secret.
+    pub(crate) fn for_helper(&self) -> serde_json::Value {
+        let open = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(self.folder.path(), open).unwrap();
+        serde_json::json!({"domain": "good.test", "address": self.address,
+            "ca_file": self.folder.path().join("ca.pem"), "stand_in": STAND_IN, "value": VALUE})
     }
 
     /// All requests so far.
