@@ -13,7 +13,7 @@ fn main() -> std::io::Result<()> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let hostile = hostile::all().into_iter().map(|archive| archive.bytes);
     let friendly = friendly::all().into_iter().map(|archive| archive.bytes);
-    for target in ["zip", "tar_gz", "frontmatter"] {
+    for target in ["zip", "tar_gz", "frontmatter", "egress_head", "client_hello"] {
         fs::create_dir_all(corpus.join(target))?;
     }
     for (n, bytes) in hostile.chain(friendly).enumerate() {
@@ -27,8 +27,25 @@ fn main() -> std::io::Result<()> {
     for (n, text) in FRONTMATTERS.iter().enumerate() {
         fs::write(corpus.join("frontmatter").join(format!("seed-{n:03}")), text)?;
     }
+    for (n, text) in HEADS.iter().enumerate() {
+        fs::write(corpus.join("egress_head").join(format!("seed-{n:03}")), text)?;
+    }
+    fs::write(corpus.join("client_hello").join("seed-000"), CLIENT_HELLO)?;
     Ok(())
 }
+
+/// Requests to the proxy, and inside TLS.
+const HEADS: [&str; 4] = [
+    "GET http://a.com/p?q HTTP/1.1\r\nHost: a.com\r\nx-key: STAND-IN\r\n\r\n",
+    "POST http://b.com:80/ HTTP/1.0\r\ncontent-length: 3\r\nconnection: x-a\r\nx-a: y\r\n\r\n",
+    "GET /p HTTP/1.1\r\nhost: a.com\r\nauthorization: Bearer STAND-IN\r\n\r\n",
+    "CONNECT a.com:443 HTTP/1.1\r\nhost: a.com:443\r\n\r\n",
+];
+
+/// A ClientHello for `a.com` with one other extension.
+const CLIENT_HELLO: &[u8] = b"\x16\x03\x01\x00\x43\x01\x00\x00\x3f\x03\x03\
+    0123456789abcdef0123456789abcdef\x00\x00\x02\x13\x01\x01\x00\x00\x14\
+    \x00\x0a\x00\x02xx\x00\x00\x00\x0a\x00\x08\x00\x00\x05a.com";
 
 /// A little of everything that the readers know.
 const FRONTMATTERS: [&str; 4] = [
