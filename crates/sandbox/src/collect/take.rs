@@ -94,7 +94,7 @@ impl Swept {
                 }
                 Kind::File | Kind::Symlink => {
                     let before = there.as_ref().map_or(0, bytes_of);
-                    let new = there.is_none().then_some(ENTRY_BYTES).unwrap_or_default();
+                    let new = if there.is_none() { ENTRY_BYTES } else { 0 };
                     self.grow(bytes_of(&entry).saturating_sub(before).saturating_add(new));
                 }
             }
