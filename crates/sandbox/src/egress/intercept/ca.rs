@@ -119,3 +119,27 @@ fn failing<T, E: std::error::Error + Send + Sync + 'static>(
         .map_err(io::Error::other)
         .during("the proxy's certificates")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn certificates_are_kept_for_a_bounded_number_of_hosts() {
+        let ca = CommandCa::generate().unwrap();
+        let host = |n: usize| HostName::parse(&format!("h{n}.test")).unwrap();
+        for n in 0..MAX_KEPT_HOSTS + 3 {
+            ca.server_config(&host(n)).unwrap();
+        }
+        assert_eq!(ca.kept.lock().unwrap().len(), MAX_KEPT_HOSTS);
+        let first = ca.server_config(&host(0)).unwrap();
+        assert!(Arc::ptr_eq(&first, &ca.server_config(&host(0)).unwrap()));
+    }
+
+    #[test]
+    fn every_command_has_an_authority_of_its_own() {
+        let [one, other] = [(); 2].map(|()| CommandCa::generate().unwrap());
+        assert_ne!(one.certificate(), other.certificate());
+        assert_eq!(format!("{one:?}"), "CommandCa { .. }");
+    }
+}

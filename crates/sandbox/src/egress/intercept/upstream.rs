@@ -107,3 +107,24 @@ fn sort_out(error: io::Error) -> UpstreamError {
         None => UpstreamError::Handshake(error.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_certificates_is_refused_at_the_start() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ca.pem");
+        for text in [
+            "",
+            "nonsense",
+            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+        ] {
+            std::fs::write(&file, text).unwrap();
+            assert!(Upstream::new(Some(&file)).is_err(), "{text:?}");
+        }
+        assert!(Upstream::new(Some(&folder.path().join("none"))).is_err());
+        assert!(Upstream::new(None).is_ok());
+    }
+}

@@ -47,6 +47,8 @@ pub(crate) struct Timeouts {
     pub(crate) step: Duration,
     /// Between bytes, in whichever direction.
     pub(crate) idle: Duration,
+    /// The same once the client has closed its side, and most likely is gone.
+    pub(crate) half_closed: Duration,
     /// A connection as a whole.
     pub(crate) total: Duration,
 }
@@ -56,6 +58,7 @@ impl Default for Timeouts {
         Self {
             step: Duration::from_secs(20),
             idle: Duration::from_secs(300),
+            half_closed: Duration::from_secs(30),
             total: Duration::from_secs(60 * 60),
         }
     }

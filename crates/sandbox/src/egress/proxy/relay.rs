@@ -91,13 +91,14 @@ pub(super) async fn exchange(
     let (mut from_server, mut to_server) = tokio::io::split(server);
     let progress = Progress::default();
     let request = async {
-        to_server.write_all(sent.head).await?;
-        to_server.flush().await?;
-        let mut body = sent.rest.chain(&mut from_client).take(sent.body_bytes);
-        pump(&mut body, &mut to_server, &progress).await?;
-        match body.limit() {
-            0 => Ok(()),
-            _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+        match send(sent, &mut from_client, &mut to_server, &progress).await {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => error,
+            // A server may answer before it has read all, and need not read the rest.
+            _ => {
+                closed(&mut from_client).await;
+                progress.stalled(timeouts.half_closed).await;
+                io::ErrorKind::ConnectionAborted.into()
+            }
         }
     };
     let answer = async {
@@ -105,20 +106,42 @@ pub(super) async fn exchange(
         to_client.shutdown().await
     };
     let both = async {
-        tokio::pin!(request, answer);
         tokio::select! {
-            // A server may answer before it has read all, and need not read the rest.
-            done = &mut answer => return done,
-            sent = &mut request => match sent {
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(error),
-                _ => {}
-            },
+            done = answer => done,
+            error = request => Err(error),
         }
-        answer.await
     };
     progress.bound(both, timeouts).await?;
     drain(&mut from_client).await;
     Ok(())
+}
+
+/// Sends head and body. An unexpected end is the client's, which left within its body.
+async fn send(
+    sent: Sent<'_>,
+    from_client: &mut (impl AsyncRead + Unpin),
+    to_server: &mut (impl AsyncWrite + Unpin),
+    progress: &Progress,
+) -> io::Result<()> {
+    to_server.write_all(sent.head).await?;
+    to_server.flush().await?;
+    let mut body = sent.rest.chain(from_client).take(sent.body_bytes);
+    pump(&mut body, to_server, progress).await?;
+    match body.limit() {
+        0 => Ok(()),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Waits until the client has closed its side. One that goes on sending has not.
+async fn closed(from_client: &mut (impl AsyncRead + Unpin)) {
+    let mut rest = from_client.take(MAX_DRAINED_BYTES);
+    let mut nowhere = tokio::io::sink();
+    // An error is an end too.
+    let _ = tokio::io::copy(&mut rest, &mut nowhere).await;
+    if rest.limit() == 0 {
+        std::future::pending::<()>().await;
+    }
 }
 
 async fn pump(

@@ -283,6 +283,23 @@ async fn a_connection_on_which_nothing_moves_is_ended() {
 }
 
 #[tokio::test]
+async fn a_request_whose_client_has_left_does_not_wait_for_its_server() {
+    let timeouts = Timeouts {
+        half_closed: Duration::from_millis(20),
+        ..Timeouts::default()
+    };
+    let world = world_with(&["93.184.216.34"], timeouts).await;
+    let mut client = TcpStream::connect(world.address).await.unwrap();
+    let request = b"GET http://good.com/ HTTP/1.1\r\n\r\n";
+    client.write_all(request).await.unwrap();
+    let (mut server, _) = world.server.accept().await.unwrap();
+    drop(client);
+    let mut seen = Vec::new();
+    server.read_to_end(&mut seen).await.unwrap();
+    assert!(seen.starts_with(b"GET / HTTP/1.1\r\n"), "{seen:?}");
+}
+
+#[tokio::test]
 async fn a_head_that_does_not_end_is_refused_when_it_is_too_long() {
     let world = world(&["93.184.216.34"]).await;
     let long = format!(
