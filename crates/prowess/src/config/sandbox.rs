@@ -312,7 +312,7 @@ mod tests {
             "backend = \"docker\"\nreduced = true\nruntime = \"/srv/root\"\ncgroup = \"mine\"\n\
              docker_socket = \"/s\"\ndocker_image = \"i\"\nrunning = 1\nwaiting = 2\nwarm = 3\n\
              commands_per_tenant = 13\nwaiting_per_tenant = 14\nsessions_per_tenant = 15\n\
-             tenant_disk_bytes = 16\nsession_entries = 17\n\
+             tenant_disk_bytes = 16\nsession_entries = 17\nlayer_bytes = 18\n\
              idle_seconds = 4\nlife_seconds = 5\ndisk_bytes = 6\ntimeout_seconds = 7\n\
              memory_bytes = 8\nprocesses = 9\ncpu_millis = 10\ndata_bytes = 11\ntmp_bytes = 12\n\
              package_index = \"http://index.test:8080/simple\"\npackage_hosts = [\"files.test\"]\n\
