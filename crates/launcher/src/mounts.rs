@@ -58,7 +58,13 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
 /// lead to is not opened: there is an error instead.
 pub(crate) fn open_beneath(root: impl AsFd, path: &str) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(rustix::fs::openat2(root, path, flags, Mode::empty(), BENEATH)?)
+    Ok(rustix::fs::openat2(
+        root,
+        path,
+        flags,
+        Mode::empty(),
+        BENEATH,
+    )?)
 }
 
 /// Clones the mount of an open folder, seen from that folder on, not yet visible anywhere.
@@ -117,4 +123,51 @@ pub(crate) fn pivot_here() -> io::Result<()> {
     rustix::process::pivot_root(".", ".")?;
     detach(".")?;
     Ok(rustix::process::chdir("/")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn nothing_is_opened_through_a_link_or_outside() {
+        let place = std::env::temp_dir().join(format!("launcher-{}", std::process::id()));
+        let root = place.join("state");
+        fs::create_dir_all(root.join("layers/real/sub")).unwrap();
+        fs::create_dir_all(root.join("sessions/other/data")).unwrap();
+        fs::write(root.join("layers/file"), "").unwrap();
+        for (target, name) in [
+            ("../sessions", "layers/up"),
+            ("real", "layers/near"),
+            ("/", "layers/top"),
+            ("/proc/self/root", "layers/magic"),
+            ("sessions", "linked"),
+        ] {
+            symlink(target, root.join(name)).unwrap();
+        }
+        let state = fs::File::open(&root).unwrap();
+        assert!(open_beneath(&state, "layers/real/sub").is_ok());
+        let outside = place.display().to_string();
+        for path in [
+            "layers/up",
+            "layers/up/other",
+            "layers/near",
+            "layers/near/sub",
+            "layers/top",
+            "layers/magic",
+            "linked/other/data",
+            "layers/file",
+            "layers/none",
+            "../state",
+            "layers/../../state",
+            "/proc",
+            outside.as_str(),
+            "",
+        ] {
+            assert!(open_beneath(&state, path).is_err(), "{path}");
+        }
+        fs::remove_dir_all(place).unwrap();
+    }
 }

@@ -76,6 +76,18 @@ const PRCTLS: [u32; 16] = [
     0x5356_4d41,
 ];
 
+/// `fcntl` requests. Not among them: F_NOTIFY, which would tell when others use a folder of
+/// the host's that all sandboxes share, and F_SETLEASE, which would hold them up.
+const FCNTLS: [u32; 29] = [
+    0, 1, 2, 3, 4, // descriptors and their flags
+    5, 6, 7, 36, 37, 38, // locks
+    8, 9, 10, 11, 15, 16, 17, // who gets signals of a descriptor
+    1025, 1027, 1028, 1030, // leases read, copies
+    1031, 1032, // size of pipes
+    1033, 1034, // seals
+    1035, 1036, 1037, // hints
+];
+
 /// A call's name, with `SYS_` before it, and number.
 type Call = (&'static str, i64);
 
@@ -143,6 +155,7 @@ fn rules() -> Vec<(Call, Rule)> {
         (("SYS_socket", c::SYS_socket), one_of(0, &FAMILIES)),
         (("SYS_socketpair", c::SYS_socketpair), one_of(0, &FAMILIES)),
         (("SYS_ioctl", c::SYS_ioctl), one_of(1, &IOCTLS)),
+        (("SYS_fcntl", c::SYS_fcntl), one_of(1, &FCNTLS)),
         (("SYS_prctl", c::SYS_prctl), one_of(0, &PRCTLS)),
         (
             ("SYS_personality", c::SYS_personality),
@@ -180,7 +193,7 @@ const ALLOWED: &[Call] = calls![
     SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_readlinkat, SYS_fchmod,
     SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat,
     SYS_truncate, SYS_ftruncate, SYS_fallocate, SYS_fsync, SYS_fdatasync,
-    SYS_sync_file_range, SYS_syncfs, SYS_flock, SYS_fcntl, SYS_dup, SYS_dup3,
+    SYS_sync_file_range, SYS_syncfs, SYS_flock, SYS_dup, SYS_dup3,
     SYS_pipe2, SYS_umask, SYS_copy_file_range, SYS_sendfile, SYS_splice, SYS_tee,
     SYS_fadvise64, SYS_readahead, SYS_memfd_create, SYS_getxattr, SYS_lgetxattr,
     SYS_fgetxattr, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_listxattr,

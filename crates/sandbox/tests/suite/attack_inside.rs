@@ -149,6 +149,30 @@ return False",
 }
 
 #[test]
+fn what_others_do_in_shared_folders_is_not_told() {
+    let folders = "('/usr', '/usr/bin', '/usr/lib', '/dev', '/mnt/data', '/')";
+    for request in ["1026, 1 | 0x80000000", "1024, fcntl.F_WRLCK"] {
+        attack(&format!(
+            "
+came = []
+for path in {folders}:
+    try:
+        fcntl.fcntl(os.open(path, os.O_RDONLY), {request})
+        came.append(path)
+    except OSError:
+        pass
+file = os.open('/mnt/data/own', os.O_RDWR | os.O_CREAT)
+try:
+    fcntl.fcntl(file, {request})
+    came.append('own')
+except OSError:
+    pass
+return came"
+        ));
+    }
+}
+
+#[test]
 fn the_list_of_mounts_tells_no_folder_of_the_host() {
     for who in everyone() {
         let host = Host::new(who);
