@@ -2,26 +2,27 @@
 
 mod opened;
 mod relay;
+mod retry;
 mod share;
 #[cfg(test)]
 mod tests;
+mod tunnel;
 
 pub(crate) use share::{Share, Shares};
 
 use crate::egress::address::is_public;
 use crate::egress::authority::Authority;
-use crate::egress::client_hello::Hello;
 use crate::egress::dial::Dial;
 use crate::egress::head::{self, Forward, HTTP_PORT, HTTPS_PORT, Request};
-use crate::egress::intercept::{Opening, Trust, is_for_secret};
+use crate::egress::intercept::{Opening, Trust};
 use crate::egress::rules::{DomainRule, Secret};
 use crate::egress::{Connection, Verdict};
-use relay::{Sent, exchange, read_head, read_hello};
+use relay::{Sent, exchange, read_head};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
@@ -34,10 +35,6 @@ const MAX_REASON_CHARS: usize = 300;
 /// How long to wait after a connection could not be accepted: descriptors are short for
 /// a moment.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// Alerts that end TLS before it begins: the name is not the right one, or not readable.
-const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
-const DECODE_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 50];
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy)]
@@ -229,43 +226,6 @@ impl Proxy {
             body_bytes: request.body_bytes(),
         };
         exchange(client, server, sent, &self.timeouts).await
-    }
-
-    /// Lets TLS for the very name through, opened where a secret may be in it.
-    async fn connect(
-        &self,
-        mut client: TcpStream,
-        mut server: TcpStream,
-        to: Authority,
-        mut hello: Vec<u8>,
-    ) -> io::Result<()> {
-        client
-            .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            .await?;
-        let (refusal, alert) = match self.step(read_hello(&mut client, &mut hello)).await? {
-            Hello::Name(name) if name == to.host => {
-                return match &self.opening {
-                    Some(opening) if is_for_secret(&to.host, &self.secrets) => {
-                        self.serve_opened(opening, client, hello, server, &to).await
-                    }
-                    _ => {
-                        self.remember(Some(&to), Verdict::Allowed.into());
-                        server.write_all(&hello).await?;
-                        relay::tunnel(client, server, &self.timeouts).await
-                    }
-                };
-            }
-            Hello::Name(name) => {
-                let reason = format!("the ClientHello names {name}");
-                (reason, UNRECOGNIZED_NAME)
-            }
-            Hello::Incomplete => (String::new(), DECODE_ERROR),
-            Hello::Refused(why) => (why.to_owned(), DECODE_ERROR),
-        };
-        let refusal = Refusal::new(Verdict::OtherName, &refusal);
-        self.remember(Some(&to), refusal);
-        client.write_all(&alert).await?;
-        client.shutdown().await
     }
 
     async fn refuse(

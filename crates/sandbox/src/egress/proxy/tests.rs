@@ -1,11 +1,12 @@
 //! The proxy against a network that the test makes up.
 
+use super::tunnel::DECODE_ERROR;
 use super::*;
 use crate::egress::Egress;
 use crate::egress::client_hello::tests::{ambiguous, hello};
 use crate::egress::dial::BoxFuture;
 use std::net::IpAddr;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A network in which every name has the addresses it is given, and every address
 /// is the one local server.
@@ -185,6 +186,10 @@ async fn a_tunnel_carries_tls_for_its_own_name_only() {
         let (mut server, _) = world.server.accept().await.unwrap();
         client.write_all(&hello(name)).await.unwrap();
         client.shutdown().await.unwrap();
+        if verdict == Verdict::Allowed {
+            server.write_all(b"\x16 and so on").await.unwrap();
+            server.shutdown().await.unwrap();
+        }
         let mut seen = Vec::new();
         server.read_to_end(&mut seen).await.unwrap();
         assert_eq!(
@@ -237,9 +242,50 @@ async fn a_client_may_send_its_hello_together_with_its_request() {
         .unwrap();
     client.shutdown().await.unwrap();
     let (mut server, _) = world.server.accept().await.unwrap();
+    server.write_all(b"\x15 an alert").await.unwrap();
     let mut seen = Vec::new();
     server.read_to_end(&mut seen).await.unwrap();
     assert_eq!(seen, hello);
+}
+
+/// A HelloRetryRequest, as far as the proxy looks at it.
+fn retry_request() -> Vec<u8> {
+    let head = [22, 3, 3, 0, 88, 2, 0, 0, 84, 3, 3];
+    let rest = [0; 50];
+    [&head[..], &retry::RETRY_RANDOM, &rest].concat()
+}
+
+#[tokio::test]
+async fn a_second_client_hello_is_held_to_the_same_name() {
+    let change_cipher_spec = vec![20, 3, 3, 0, 1, 1];
+    for (second, verdict) in [
+        (hello("a.fine.org"), Verdict::Allowed),
+        (hello("evil.com"), Verdict::OtherName),
+        (vec![22, 3, 3, 0, 1, 1], Verdict::OtherName),
+    ] {
+        let world = world(&["93.184.216.34"]).await;
+        let mut client = TcpStream::connect(world.address).await.unwrap();
+        let connect = b"CONNECT a.fine.org:443 HTTP/1.1\r\n\r\n";
+        let first = hello("a.fine.org");
+        client
+            .write_all(&[&connect[..], &first].concat())
+            .await
+            .unwrap();
+        let (mut server, _) = world.server.accept().await.unwrap();
+        server.write_all(&retry_request()).await.unwrap();
+        server.shutdown().await.unwrap();
+        let second = [change_cipher_spec.clone(), second].concat();
+        client.write_all(&second).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut seen = Vec::new();
+        server.read_to_end(&mut seen).await.unwrap();
+        let expected = match verdict {
+            Verdict::Allowed => [first, second].concat(),
+            _ => first,
+        };
+        assert_eq!(seen, expected);
+        assert_eq!(world.verdicts(), [verdict]);
+    }
 }
 
 #[tokio::test]

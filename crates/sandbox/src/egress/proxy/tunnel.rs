@@ -1,0 +1,84 @@
+//! Tunnels: the name that TLS is for is checked, and then it is passed on or opened.
+
+use super::relay::{self, read_hello};
+use super::{Proxy, Refusal, retry};
+use crate::egress::Verdict;
+use crate::egress::authority::Authority;
+use crate::egress::client_hello::Hello;
+use crate::egress::intercept::is_for_secret;
+use std::io;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+/// Alerts that end TLS before it begins: the name is not the right one, or not readable.
+const UNRECOGNIZED_NAME: [u8; 7] = [21, 3, 3, 0, 2, 2, 112];
+pub(super) const DECODE_ERROR: [u8; 7] = [21, 3, 3, 0, 2, 2, 50];
+
+impl Proxy {
+    /// Lets TLS for the very name through, opened where a secret may be in it.
+    pub(super) async fn connect(
+        &self,
+        mut client: TcpStream,
+        server: TcpStream,
+        to: Authority,
+        mut hello: Vec<u8>,
+    ) -> io::Result<()> {
+        client
+            .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            .await?;
+        let name = self.step(read_hello(&mut client, &mut hello)).await?;
+        if !is_name(&name, &to) {
+            return self.refuse_hello(client, &to, name).await;
+        }
+        match &self.opening {
+            Some(opening) if is_for_secret(&to.host, &self.secrets) => {
+                self.serve_opened(opening, client, hello, server, &to).await
+            }
+            _ => self.tunnel(client, server, &to, &hello).await,
+        }
+    }
+
+    /// Passes TLS on as it is, once no other name can come up in it.
+    async fn tunnel(
+        &self,
+        mut client: TcpStream,
+        mut server: TcpStream,
+        to: &Authority,
+        hello: &[u8],
+    ) -> io::Result<()> {
+        server.write_all(hello).await?;
+        let answer = self.step(retry::read_answer(&mut server)).await?;
+        client.write_all(&answer).await?;
+        if retry::is_retry(&answer) {
+            let mut second = Vec::new();
+            let name = self.step(retry::read_second_hello(&mut client, &mut second));
+            let name = name.await?;
+            if !is_name(&name, to) {
+                return self.refuse_hello(client, to, name).await;
+            }
+            server.write_all(&second).await?;
+        }
+        self.remember(Some(to), Verdict::Allowed.into());
+        relay::tunnel(client, server, &self.timeouts).await
+    }
+
+    async fn refuse_hello(
+        &self,
+        mut client: TcpStream,
+        to: &Authority,
+        hello: Hello,
+    ) -> io::Result<()> {
+        let (reason, alert) = match hello {
+            Hello::Name(name) => (format!("the ClientHello names {name}"), UNRECOGNIZED_NAME),
+            Hello::Incomplete => (String::new(), DECODE_ERROR),
+            Hello::Refused(why) => (why.to_owned(), DECODE_ERROR),
+        };
+        self.remember(Some(to), Refusal::new(Verdict::OtherName, &reason));
+        client.write_all(&alert).await?;
+        client.shutdown().await
+    }
+}
+
+fn is_name(hello: &Hello, to: &Authority) -> bool {
+    matches!(hello, Hello::Name(name) if *name == to.host)
+}
