@@ -425,6 +425,23 @@ fn swap_layers(layers: &Path) {
 }
 
 #[test]
+fn a_source_package_finds_what_its_build_requires_though_the_installer_is_isolated() {
+    let mut package = source("built", "import tiny\ntell(str(tiny.answer))");
+    package["requires"] = json!(["tiny>=1.0"]);
+    let Some(index) = Index::serve(&[wheel("tiny", ""), package]) else {
+        return;
+    };
+    for who in everyone() {
+        let host = Host::new(who);
+        let told = build(&host, &index, true, &["built"]);
+        assert_eq!(told, [None], "{who:?}");
+        let layer = only_layer(&host).unwrap();
+        assert!(layer.join("built.py").is_file() && !layer.join("tiny.py").exists());
+    }
+    assert!(index.asked().contains(&"/ran/42".to_owned()));
+}
+
+#[test]
 fn a_build_as_each_user_makes_a_layer_that_its_sessions_can_import() {
     let Some(index) = Index::serve(&[wheel("tiny", "")]) else {
         return;

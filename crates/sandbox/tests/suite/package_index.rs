@@ -26,7 +26,7 @@ for package in json.load(sys.stdin):
                 archive.writestr(path, text)
         made[f'{name}-1.0-py3-none-any.whl'] = out.getvalue().hex()
     else:
-        files |= {'PKG-INFO': metadata, 'pyproject.toml': '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'}
+        files |= {'PKG-INFO': metadata, 'pyproject.toml': '[build-system]\nrequires = ' + json.dumps(package.get('requires', [])) + '\nbuild-backend = "backend"\nbackend-path = ["."]\n'}
         with tarfile.open(fileobj=out, mode='w:gz') as archive:
             for path, text in files.items():
                 entry = tarfile.TarInfo(f'{name}-1.0/{path}')
