@@ -233,17 +233,14 @@ impl Index {
         is_due
     }
 
-    /// Forgets sessions whose folder is gone, and returns the names that are new.
-    pub(super) fn compare(&self, names: HashSet<String>) -> Vec<String> {
-        let mut state = self.lock();
-        let gone = state.sessions.iter();
-        let gone = gone.filter(|(id, known)| known.is_made && !names.contains(*id));
-        let gone: Vec<String> = gone.map(|(id, _)| id.clone()).collect();
-        for id in gone {
-            state.take(&id);
-        }
+    /// Sessions that have no folder among these names, and names that are no session yet.
+    pub(super) fn compare(&self, names: HashSet<String>) -> (Vec<String>, Vec<String>) {
+        let state = self.lock();
+        let missing = state.sessions.iter();
+        let missing = missing.filter(|(id, known)| known.is_made && !names.contains(*id));
+        let missing = missing.map(|(id, _)| id.clone()).collect();
         let is_new = |id: &String| !state.sessions.contains_key(id);
-        names.into_iter().filter(is_new).collect()
+        (missing, names.into_iter().filter(is_new).collect())
     }
 }
 

@@ -256,17 +256,22 @@ impl Sessions {
     }
 
     fn expire_known(&self) -> usize {
+        let gone = self.unlink_expired().into_iter();
+        // What stays behind is removed at the next start.
+        gone.filter(|gone| self.clear(gone).is_ok()).count()
+    }
+
+    /// Takes all that has expired out of sight. What is returned is to be cleared.
+    fn unlink_expired(&self) -> Vec<CString> {
         let now = now();
         let (idle, life) = (self.idle.as_secs(), self.life.as_secs());
         let until = |time: u64| now.checked_sub(time);
         let (used, made) = (until(idle).unwrap_or(0), until(life).unwrap_or(0));
         let expired = self.index.expired(used, made);
-        let gone = expired
-            .iter()
-            .filter_map(|id| self.unlink_unused(id, |meta| meta.expired(now, self.idle, self.life)))
-            // What stays behind is removed at the next start.
-            .filter(|gone| self.clear(gone).is_ok());
-        gone.count()
+        let is_due = |meta: &Meta| meta.expired(now, self.idle, self.life);
+        let gone = expired.iter();
+        gone.filter_map(|id| self.unlink_unused(id, is_due))
+            .collect()
     }
 
     /// Takes a session out of sight, unless someone holds it, or what its file says now
@@ -318,7 +323,14 @@ impl Sessions {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let names = names.filter(|name| name.starts_with(PREFIX)).collect();
-        for id in self.index.compare(names) {
+        let (missing, new) = self.index.compare(names);
+        for id in missing {
+            // It may have been made since the names were read.
+            if fs::symlink_metadata(self.folder.join(&id)).is_err() {
+                self.index.remove(&id);
+            }
+        }
+        for id in new {
             if let Some(meta) = self.reload(&id) {
                 // Sessions of an earlier version were open to more; that they cannot be
                 // closed is told when one is used.

@@ -110,6 +110,9 @@ impl Sessions {
     /// Evicts until an owner can have `wanted` bytes more. Sessions in use stay.
     fn make_room(&self, owner: &str, wanted: u64, evicted: &mut Evicted) -> Result<(), Short> {
         let (tenant, all) = (self.quota.tenant_bytes, self.quota.disk_bytes);
+        if self.index.disk().saturating_add(wanted) > all {
+            evicted.extend(self.unlink_expired());
+        }
         loop {
             let used = self.index.total(owner).disk;
             if used.saturating_add(wanted) > tenant {

@@ -140,11 +140,9 @@ async fn one_within_its_share_takes_room_at_once_from_those_above_theirs() {
     put(sandbox, VICTIM, &victim, 150 * KIB).await.unwrap();
     assert_eq!(content(sandbox, VICTIM, &victim).await.len(), 150 << 10);
     assert_eq!(content(sandbox, "small", &small).await.len(), 100 << 10);
-    assert_eq!(
-        ids(sandbox, GREEDY).await.len(),
-        3,
-        "the oldest of four went"
-    );
+    // One with a file, and maybe the one without, used in the same second.
+    let left = ids(sandbox, GREEDY).await.len();
+    assert!((2..4).contains(&left), "{left} of four");
     // And keeps it: whoever is above the share pays for itself.
     for _ in 0..3 {
         let more = async {
@@ -278,6 +276,30 @@ async fn servers_that_share_a_folder_know_of_each_others_sessions() {
     other.sandbox.destroy(GREEDY, &gone).await.unwrap();
     assert_eq!(ids(&one.sandbox, GREEDY).await.len(), 2);
     create(&one.sandbox, GREEDY).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_has_expired_makes_room_whoever_it_belonged_to() {
+    let one = open(|settings| {
+        settings.disk_bytes = 300 * KIB;
+        settings.tenant_disk_bytes = Some(300 * KIB);
+        settings.evict_idle = NEVER;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    let old = create(sandbox, "old").await.unwrap();
+    put(sandbox, "old", &old, 100 * KIB).await.unwrap();
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    let refused = put(sandbox, VICTIM, &victim, 200 * KIB).await.unwrap_err();
+    assert_eq!(refused.code(), "disk-full");
+    let place = one.folder.path().join("state/sessions").join(&old);
+    let place = place.join("meta.json");
+    let text = std::fs::read_to_string(&place).unwrap();
+    let mut meta: serde_json::Value = serde_json::from_str(&text).unwrap();
+    meta["used"] = 0.into();
+    std::fs::write(&place, meta.to_string()).unwrap();
+    assert_eq!(sandbox.sessions().len(), 1);
+    put(sandbox, VICTIM, &victim, 200 * KIB).await.unwrap();
 }
 
 /// Starts a command that runs until it is ended.
