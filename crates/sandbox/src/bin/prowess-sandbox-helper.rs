@@ -28,6 +28,9 @@ struct Request {
     skills: Vec<Skill>,
     put: Vec<(String, String)>,
     runs: Vec<Run>,
+    /// Commands in sessions of another owner that go on meanwhile: the runs start when
+    /// each of these has said something.
+    beside: Vec<Command>,
     /// Use this session instead of a new one, and keep it.
     session: Option<String>,
     /// Sandboxes to keep ready. If any, each run but the first waits until one is.
@@ -195,6 +198,9 @@ async fn serve(request: Request) -> Result<Answer, Error> {
             .put(OWNER, &session, &path, text.into_bytes())
             .await?;
     }
+    for command in request.beside {
+        run_beside(&sandbox, command).await?;
+    }
     let mut reports = Vec::new();
     for run in request.runs {
         let execution = Execution {
@@ -221,6 +227,23 @@ async fn serve(request: Request) -> Result<Answer, Error> {
         files,
         layers,
     })
+}
+
+/// Starts a command that goes on in the background, and waits until it says something.
+async fn run_beside(sandbox: &Sandbox, command: Command) -> Result<(), Error> {
+    let id = sandbox.create("another", NewSession::default()).await?;
+    let (stream, mut said) = tokio::sync::mpsc::unbounded_channel();
+    let sandbox = sandbox.clone();
+    tokio::spawn(async move {
+        let execution = Execution {
+            command,
+            stream: Some(stream),
+            ..Execution::default()
+        };
+        sandbox.exec("another", &id, execution).await
+    });
+    said.recv().await;
+    Ok(())
 }
 
 /// Builds layers, and returns the last that was built and what came of each.

@@ -3,7 +3,7 @@
 #![cfg(target_arch = "x86_64")]
 
 use crate::attacks::attack;
-use crate::support::{Host, everyone, stderr, stdout};
+use crate::support::{Host, everyone, on_the_host, stderr, stdout};
 use serde_json::json;
 
 #[test]
@@ -94,34 +94,70 @@ return flying < 200 or flying > 512 + 253",
     );
 }
 
-#[test]
-fn many_commands_with_descriptors_in_flight_stop_no_other() {
-    // As many descriptors as one command can have in flight, kept there to its end; each
-    // command and the server's own messages are sent by the same user.
-    let hold = "import os, socket, errno
-one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-one.setblocking(False)
-keep = [one, other]
-try:
-    while True:
-        try:
-            socket.send_fds(one, [b'x'], [0] * 100)
-        except BlockingIOError:
+/// Many processes send as many descriptors as they can and receive none.
+const IN_FLIGHT: &str = "import os, socket, time
+def fill():
+    kept = []
+    try:
+        while True:
             one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
             one.setblocking(False)
-            keep += [one, other]
-except OSError as error:
-    print(error.errno == errno.ETOOMANYREFS)
+            kept += [one, other]
+            try:
+                while True:
+                    socket.send_fds(one, [b'x'], [0] * 250)
+            except BlockingIOError:
+                pass
+    except OSError:
+        return kept
+read, write = os.pipe()
 for n in range(20):
     if os.fork() == 0:
-        os._exit(0)
-    os.wait()";
+        kept = fill()
+        os.write(write, b'x')
+        time.sleep(600)
+for n in range(20):
+    os.read(read, 1)
+print('full', flush=True)
+time.sleep(600)";
+
+#[test]
+fn descriptors_in_flight_in_some_commands_stop_no_other_from_starting() {
     for who in everyone() {
-        let run = json!({ "command": { "python": hold } });
-        let reports = Host::new(who).run(json!({ "runs": [run, run, run] }));
-        for report in &reports {
-            assert_eq!(stdout(report), "True\n", "{who:?} {}", stderr(report));
+        let host = Host::new(who);
+        // What many systems give a server that does not raise it.
+        let mut server = on_the_host(who, "bash");
+        let line = "ulimit -Sn 1024 && ulimit -Hn 1024 && exec \"$0\"";
+        server.args(["-c", line]).arg(host.program());
+        let beside = json!({ "python": IN_FLIGHT });
+        let run = json!({ "command": { "bash": "echo started" } });
+        let request = json!({ "beside": [beside, beside], "runs": [run, run, run] });
+        for report in host.run_by(server, request) {
+            assert_eq!(stdout(&report), "started\n", "{who:?}");
         }
+    }
+}
+
+#[test]
+fn timers_and_signals_that_one_command_holds_are_not_missing_elsewhere() {
+    let hold = "import ctypes, time
+libc = ctypes.CDLL(None)
+timer = ctypes.create_string_buffer(8)
+made = 0
+while made < 500_000 and libc.syscall(222, 1, 0, timer) == 0:
+    made += 1
+print(made, flush=True)
+time.sleep(600)";
+    let use_some = "import ctypes
+libc = ctypes.CDLL(None)
+timer = ctypes.create_string_buffer(8)
+print(sum(libc.syscall(222, 1, 0, timer) == 0 for _ in range(200)))";
+    for who in everyone() {
+        let beside = json!({ "python": hold });
+        let run = json!({ "command": { "python": use_some } });
+        let request = json!({ "beside": [beside, beside], "runs": [run] });
+        let report = Host::new(who).run(request).remove(0);
+        assert_eq!(stdout(&report), "200\n", "{who:?}");
     }
 }
 

@@ -92,7 +92,11 @@ impl Host {
 
     /// Starts the helper with a request, for tests that do more than wait for it.
     pub(crate) fn start(&self, request: Value) -> Child {
-        let mut command = on_the_host(self.who, &self.program);
+        self.start_by(on_the_host(self.who, &self.program), request)
+    }
+
+    /// The same by a command that becomes the helper.
+    fn start_by(&self, mut command: Command, request: Value) -> Child {
         command
             .env("SECRET", SECRET)
             .stdin(Stdio::piped())
@@ -106,19 +110,17 @@ impl Host {
 
     /// Runs the helper and returns its answer.
     pub(crate) fn ask(&self, request: Value) -> Value {
-        let output = self.start(request).wait_with_output().unwrap();
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-            panic!("{error}: {:?}", String::from_utf8_lossy(&output.stdout))
-        })
+        answer(self.start(request))
     }
 
     /// Runs commands in one new session and returns their reports.
     pub(crate) fn run(&self, request: Value) -> Vec<Value> {
-        let answer = self.ask(request);
-        let Some(reports) = answer["reports"].as_array() else {
-            panic!("{answer}")
-        };
-        reports.clone()
+        reports(&self.ask(request))
+    }
+
+    /// The same by a command that becomes the helper.
+    pub(crate) fn run_by(&self, command: Command, request: Value) -> Vec<Value> {
+        reports(&answer(self.start_by(command, request)))
     }
 
     /// Runs one command under the default limits.
@@ -126,6 +128,19 @@ impl Host {
         self.run(json!({ "runs": [{ "command": command }] }))
             .remove(0)
     }
+}
+
+fn answer(helper: Child) -> Value {
+    let output = helper.wait_with_output().unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {:?}", String::from_utf8_lossy(&output.stdout)))
+}
+
+fn reports(answer: &Value) -> Vec<Value> {
+    let Some(reports) = answer["reports"].as_array() else {
+        panic!("{answer}")
+    };
+    reports.clone()
 }
 
 pub(crate) fn stdout(report: &Value) -> &str {
