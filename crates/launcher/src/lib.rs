@@ -27,6 +27,7 @@ mod landlock;
 mod limits;
 mod mounts;
 mod root;
+pub mod schedule;
 mod seccomp;
 mod shown;
 pub mod spec;

@@ -206,3 +206,16 @@ pub(crate) fn exit(code: i32) -> ! {
     // SAFETY: always sound; never returns.
     unsafe { libc::_exit(code) }
 }
+
+/// Gives a thread a scheduling policy and a priority within it.
+pub(crate) fn set_scheduler(thread: i32, policy: i32, priority: i32) -> io::Result<()> {
+    let parameters = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: the pointer is to a live value of the type that the call reads.
+    let outcome = unsafe { libc::sched_setscheduler(thread, policy, &raw const parameters) };
+    if outcome == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}

@@ -18,6 +18,8 @@ mod logging;
 mod mcp;
 mod output;
 mod progress;
+#[cfg(target_os = "linux")]
+mod realtime;
 mod reference;
 mod run;
 mod runs;

@@ -11,6 +11,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::logging::{self, Detail};
+#[cfg(target_os = "linux")]
+use super::realtime;
 use super::{Exit, descriptors, output};
 use crate::config::{Config, Overrides};
 use crate::library::Prowess;
@@ -87,6 +89,10 @@ async fn run_server(config: Config) -> anyhow::Result<()> {
     let signals = Signals::listen().context("cannot listen for signals")?;
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
     announce(&config, &prowess, &listener)?;
+    #[cfg(target_os = "linux")]
+    if config.server.realtime {
+        realtime::watch(prowess.clone()).context("cannot start a thread")?;
+    }
     let app = prowess.app(config.server.settings);
     let served = serve(listener, app.clone(), stop, config.server.options).await;
     app.engine().recorded().await;

@@ -35,6 +35,7 @@ pub(super) const KEYS: &[&str] = &[
     "ping_seconds",
     "responses_days",
     "upstream_models",
+    "realtime",
 ];
 
 const LISTEN: &str = "127.0.0.1:4141";
@@ -95,6 +96,9 @@ pub(super) struct Raw {
     responses_days: Option<u64>,
     /// Whether `/v1/models` also shows what the providers list themselves.
     upstream_models: Option<bool>,
+    /// Whether the threads that answer requests go before commands while these run, where
+    /// the system allows it; true by default.
+    realtime: Option<bool>,
 }
 
 /// How the server listens and answers, checked.
@@ -104,6 +108,8 @@ pub struct Server {
     pub listen: SocketAddr,
     /// How it answers.
     pub settings: Settings,
+    /// Whether requests are scheduled before commands, where the system allows it.
+    pub realtime: bool,
     /// How it treats connections.
     pub options: ServeOptions,
 }
@@ -119,6 +125,7 @@ pub(super) fn check(
     let options = ServeOptions::default();
     Ok(Server {
         listen,
+        realtime: raw.realtime.unwrap_or(true),
         settings: Settings {
             master_key,
             index_tenant: index_tenant(raw)?,

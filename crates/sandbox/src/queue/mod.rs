@@ -13,12 +13,14 @@ use crate::settings::Settings;
 use state::{Bounds, State, Ticket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 /// The line.
 #[derive(Debug, Clone)]
 pub(crate) struct Queue {
     state: Arc<Mutex<State<Waiter>>>,
+    /// How many run, for those who want to know when that changes.
+    running: watch::Sender<usize>,
 }
 
 /// What one who waits is sent.
@@ -60,6 +62,7 @@ impl Queue {
     fn with(bounds: Bounds) -> Self {
         Self {
             state: Arc::new(Mutex::new(State::new(bounds))),
+            running: watch::Sender::new(0),
         }
     }
 
@@ -96,6 +99,7 @@ impl Queue {
     }
 
     fn granted(&self, owner: Arc<str>) -> Turn {
+        self.running.send_modify(|count| *count += 1);
         Turn {
             queue: self.clone(),
             owner,
@@ -106,6 +110,11 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, State<Waiter>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How many run, now and whenever that changes.
+    pub(crate) fn running(&self) -> watch::Receiver<usize> {
+        self.running.subscribe()
     }
 
     /// How many run, and how many wait.
@@ -125,6 +134,7 @@ fn busy(scope: Scope, (running, waiting): (usize, usize), retry_after: Duration)
 
 impl Drop for Turn {
     fn drop(&mut self) {
+        self.queue.running.send_modify(|count| *count -= 1);
         if self.is_over {
             return;
         }

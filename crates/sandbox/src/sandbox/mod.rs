@@ -69,6 +69,12 @@ impl Sandbox {
         &self.inner.probe
     }
 
+    /// How many commands run, now and whenever that changes.
+    #[must_use]
+    pub fn running_commands(&self) -> tokio::sync::watch::Receiver<usize> {
+        self.inner.queue.running()
+    }
+
     /// Commands that run, and that wait.
     #[must_use]
     pub fn load(&self) -> (usize, usize) {

@@ -1,0 +1,29 @@
+//! The scheduling class of a thread of this process.
+//!
+//! It stands in this crate because there is no safe way to the call among our
+//! dependencies. Who gets which class, and when, is decided elsewhere.
+
+use crate::sys;
+use std::io;
+
+/// A scheduling class of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// Shares the processors with all other threads.
+    Normal,
+    /// Runs before every normal thread, taking turns with others of this class. Threads
+    /// and processes that it starts are normal.
+    Realtime,
+}
+
+/// Gives the thread with this id (of any process that we may change) a class.
+///
+/// # Errors
+/// When the thread is gone, or the system does not allow it.
+pub fn set_class(thread: i32, class: Class) -> io::Result<()> {
+    let (policy, priority) = match class {
+        Class::Normal => (libc::SCHED_OTHER, 0),
+        Class::Realtime => (libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, 1),
+    };
+    sys::set_scheduler(thread, policy, priority)
+}
