@@ -1,8 +1,8 @@
 //! A number of permits that many owners share, so that no owner has them all.
 //!
 //! An owner holds at most its bound, whoever else is there. When permits are short, the
-//! next one goes to the waiting owner that holds fewest, and within an owner to whoever
-//! has waited longest. So one owner's queue never delays another's by more than a permit.
+//! next one goes to the waiting owner that holds fewest (of several, to the one that got
+//! none for longest), and within an owner to whoever has waited longest. So one owner's queue never delays another's by more than a permit.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -51,11 +51,15 @@ struct State<O> {
     owners: HashMap<O, Account>,
     /// Numbers those who wait, in the order in which they came.
     next: u64,
+    /// Permits given so far.
+    grants: u64,
 }
 
 #[derive(Default)]
 struct Account {
     holds: usize,
+    /// When it was last given a permit, as a number that grows; 0 for not yet.
+    last_grant: u64,
     waiting: VecDeque<Waiting>,
 }
 
@@ -76,6 +80,7 @@ impl<O: Owner> FairPool<O> {
                 free: bounds.total,
                 owners: HashMap::new(),
                 next: 0,
+                grants: 0,
             }),
         }))
     }
@@ -104,10 +109,13 @@ impl<O: Owner> FairPool<O> {
         let bounds = self.0.bounds;
         let mut state = self.0.lock();
         let free = state.free > 0;
+        let grant = state.grants + 1;
         let account = state.owners.entry(owner.clone()).or_default();
         // Whoever waits although permits are free is kept back by its own bound.
         if free && account.holds < bounds.per_owner {
             account.holds += 1;
+            account.last_grant = grant;
+            state.grants = grant;
             state.free -= 1;
             return Ok(Entered::Permit(self.permit(owner)));
         }
@@ -180,17 +188,19 @@ impl<O: Owner> State<O> {
     fn grant(&mut self, bounds: &PoolBounds) -> bool {
         let may = self.owners.values_mut().filter_map(|account| {
             let number = account.waiting.front()?.number;
-            (account.holds < bounds.per_owner).then_some((account.holds, number, account))
+            let turn = (account.holds, account.last_grant, number);
+            (account.holds < bounds.per_owner).then_some((turn, account))
         });
-        let next = may.min_by_key(|(holds, number, _)| (*holds, *number));
-        let Some((_, _, account)) = next else {
+        let Some((_, account)) = may.min_by_key(|(turn, _)| *turn) else {
             return false;
         };
         // Whoever gives up takes the lock to leave, so that its receiver is still there.
         if let Some(waiting) = account.waiting.pop_front()
             && waiting.granted.send(()).is_ok()
         {
+            self.grants += 1;
             account.holds += 1;
+            account.last_grant = self.grants;
             self.free -= 1;
         }
         true

@@ -17,12 +17,15 @@ pub(crate) struct Tracked<B> {
     of_tenant: Option<Arc<TenantRequest>>,
 }
 
-impl<B> Tracked<B> {
+impl<B: Body> Tracked<B> {
     pub(crate) fn new(
         body: B,
-        underway: Underway,
+        mut underway: Underway,
         of_tenant: Option<Arc<TenantRequest>>,
     ) -> Tracked<B> {
+        if body.is_end_stream() {
+            underway.finish();
+        }
         Tracked {
             body,
             underway,
@@ -44,6 +47,9 @@ impl<B: Body + Unpin> Body for Tracked<B> {
         let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
         if frame.is_some() {
             this.underway.gave();
+        }
+        if frame.is_none() || this.body.is_end_stream() {
+            this.underway.finish();
         }
         Poll::Ready(frame)
     }

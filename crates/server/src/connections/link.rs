@@ -17,8 +17,9 @@ const UNREAD: u64 = 1 << 16;
 const UNREADS: u64 = 0x7fff << 16;
 /// No request may begin any more.
 const CLOSED: u64 = 1 << 31;
-/// Counts requests that ended and pieces that were read; it may wrap around. Requests that
-/// begin are not counted: whoever reads no answer makes no progress by asking more.
+/// Counts answers that were given to their end and pieces that were read; it may wrap
+/// around. Requests that begin or are given up are not counted: whoever reads no answer
+/// makes no progress by asking for more.
 const EVENT: u64 = 1 << 32;
 
 /// How a connection is to close.
@@ -50,7 +51,7 @@ impl Activity {
         self.0 & REQUESTS == 0
     }
 
-    /// Whether no request has ever begun.
+    /// Whether no request was ever answered, and none is under way.
     pub(super) fn is_unused(self) -> bool {
         self.0 & !CLOSED == 0
     }
@@ -73,6 +74,7 @@ impl Link {
         let underway = Underway {
             link: Arc::clone(self),
             unread: false,
+            finished: false,
         };
         (before & CLOSED == 0).then_some(underway)
     }
@@ -118,6 +120,8 @@ pub(crate) struct Underway {
     link: Arc<Link>,
     /// Whether a piece of its answer waits for the client.
     unread: bool,
+    /// Whether all of the answer was given away.
+    finished: bool,
 }
 
 impl Underway {
@@ -137,6 +141,11 @@ impl Underway {
         }
     }
 
+    /// All of the answer was given away.
+    pub(super) fn finish(&mut self) {
+        self.finished = true;
+    }
+
     fn add(&self, change: u64) {
         self.link.activity.fetch_add(change, Ordering::Relaxed);
     }
@@ -144,8 +153,9 @@ impl Underway {
 
 impl Drop for Underway {
     fn drop(&mut self) {
-        self.wanted();
-        self.add(EVENT - REQUEST);
+        let event = if self.finished { EVENT } else { 0 };
+        let unread = if self.unread { UNREAD } else { 0 };
+        self.add(event.wrapping_sub(REQUEST + unread));
     }
 }
 
@@ -157,9 +167,10 @@ mod tests {
     fn a_connection_is_unused_then_busy_then_idle() {
         let link = Arc::new(Link::default());
         assert!(link.activity().is_unused() && link.activity().is_idle());
-        let first = link.begin().unwrap();
+        let mut first = link.begin().unwrap();
         let second = link.begin().unwrap();
         assert!(!link.activity().is_idle());
+        first.finish();
         drop(first);
         assert!(!link.activity().is_idle());
         assert!(!link.close_if_idle(), "a request is under way");

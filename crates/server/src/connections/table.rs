@@ -40,7 +40,7 @@ struct List {
 struct Entry {
     link: Arc<Link>,
     place: Place,
-    /// What it did when it was last looked at, and when it was last seen to get on.
+    /// What it did when it was last looked at, and when it was last seen to do another thing.
     seen: Activity,
     since: Instant,
     /// Since when none of its answers is read.
@@ -188,10 +188,10 @@ impl Entry {
     fn look(&mut self, bounds: &Bounds, now: Instant) -> bool {
         let activity = self.link.activity();
         let stands_still = activity.made_no_progress_since(self.seen);
-        self.seen = activity;
-        if !stands_still {
+        if activity != self.seen {
             self.since = now;
         }
+        self.seen = activity;
         let unread_since = self.unread_since.filter(|_| stands_still).unwrap_or(now);
         self.unread_since = activity.is_unread().then_some(unread_since);
         if activity.is_unread() {

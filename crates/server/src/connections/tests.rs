@@ -103,7 +103,7 @@ async fn connections_are_closed_when_their_time_is_up() {
     };
     let unused = usual(&connections, ADDRESS);
     let idle = usual(&connections, ADDRESS);
-    drop(idle.link().begin());
+    idle.link().begin().unwrap().finish();
     let busy = usual(&connections, ADDRESS);
     let _request = busy.link().begin().unwrap();
     let unread = usual(&connections, ADDRESS);
@@ -114,9 +114,10 @@ async fn connections_are_closed_when_their_time_is_up() {
     sweep(16);
     assert_eq!(closing(&unused), Some(Close::Now));
     assert_eq!(closing(&idle), None);
-    // Asking for more is no reading.
-    let more = unread.link().begin();
-    more.unwrap().gave();
+    // Asking for more is no reading, and giving that up is none.
+    unread.link().begin().unwrap().gave();
+    let mut more = unread.link().begin().unwrap();
+    more.gave();
     sweep(10 + 76);
     assert_eq!(closing(&idle), Some(Close::Gracefully));
     assert_eq!(closing(&unread), Some(Close::Now));
