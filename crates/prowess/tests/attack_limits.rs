@@ -149,7 +149,11 @@ impl Served {
             child,
             address: address.take().unwrap(),
             upstream,
-            key: made["key"].as_str().unwrap().to_owned(),
+            key: made
+                .get("key")
+                .and_then(|key| key.as_str())
+                .unwrap()
+                .to_owned(),
             _folder: folder,
         }
     }
