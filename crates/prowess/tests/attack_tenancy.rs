@@ -1,6 +1,10 @@
 //! One tenant against the others: what all share is not one's alone.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 mod server;
 
