@@ -186,7 +186,7 @@ mod tests {
     fn a_key_nobody_knows_is_refused_with_the_nearest_one() {
         insta::assert_snapshot!(refused("[server]\nlissen = \"127.0.0.1:1\"\n"), @"line 2: `server.lissen` is not a setting; did you mean `listen`?");
         insta::assert_snapshot!(refused("\n[sever]\n"), @"line 2: `[sever]` is not a section; did you mean `[server]`?");
-        insta::assert_snapshot!(refused("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; there are: url");
+        insta::assert_snapshot!(refused("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; there are: url, tenant_bytes, tenant_files, tenant_skills, tenant_versions, reserve_bytes, accept_empty");
     }
 
     #[test]
