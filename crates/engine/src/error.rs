@@ -229,3 +229,44 @@ fn sandbox_kind(error: &SandboxError) -> (ErrorKind, u16) {
         _ => (ErrorKind::Overloaded, 503),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_the_sandbox_has_the_status_of_whose_it_is() {
+        let busy = |scope| SandboxError::Busy {
+            scope,
+            running: 1,
+            waiting: 2,
+            retry_after: Duration::from_secs(3),
+        };
+        let full = SandboxError::DiskFull {
+            limit: "disk_bytes",
+            used: 1,
+            allowed: 1,
+        };
+        let over = SandboxError::OverQuota {
+            path: "a".into(),
+            allowed: 1,
+            unit: "bytes",
+        };
+        let many = SandboxError::TooManySessions {
+            held: 1,
+            allowed: 1,
+        };
+        for (error, status, seconds) in [
+            (busy(Scope::Tenant), 429, Some(3)),
+            (busy(Scope::Server), 503, Some(3)),
+            (many, 429, None),
+            (full, 507, None),
+            (over, 413, None),
+        ] {
+            let error = RunError::Toolbox(error.into());
+            assert_eq!(error.to_api_error().status, status, "{error}");
+            let retry = error.retry_after().map(|after| after.as_secs());
+            assert_eq!(retry, seconds, "{error}");
+        }
+    }
+}
