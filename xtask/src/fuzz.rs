@@ -3,7 +3,13 @@
 use crate::run::{self, command, root, succeeds};
 
 /// Every fuzz target of the package in `fuzz/`.
-const ALL: [&str; 5] = ["zip", "tar_gz", "frontmatter", "egress_head", "client_hello"];
+const ALL: [&str; 5] = [
+    "zip",
+    "tar_gz",
+    "frontmatter",
+    "egress_head",
+    "client_hello",
+];
 
 /// Fuzz what reads untrusted bytes. Needs a nightly toolchain and cargo-fuzz.
 #[derive(Debug, clap::Args)]

@@ -32,9 +32,7 @@ impl Sandbox {
         let meta = &held.meta;
         let proxy = match proxy {
             Some(proxy) => Some(proxy),
-            None => self
-                .inner
-                .proxy(owner, &meta.policy.network, &execution)?,
+            None => self.inner.proxy(owner, &meta.policy.network, &execution)?,
         };
         let job = Job {
             proxy,

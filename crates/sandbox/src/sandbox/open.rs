@@ -139,7 +139,14 @@ async fn look_native(settings: &Settings, state: &Path) -> Result<(Probe, Option
     let folder = state.join(&trial);
     let owner = sessions.owner_id(host_id);
     let limits = Limits::default();
-    session::put(&folder.join("data"), "before", b"x", owner, &limits, &|_| Ok(()))?;
+    session::put(
+        &folder.join("data"),
+        "before",
+        b"x",
+        owner,
+        &limits,
+        &|_| Ok(()),
+    )?;
     let found = probe::probe(probe::Host {
         launcher: settings.launcher.clone(),
         base,

@@ -9,9 +9,9 @@
 
 mod attack_egress;
 mod attack_fairness;
-mod attack_sessions;
 mod attack_inside;
 mod attack_packages;
+mod attack_sessions;
 mod attacks;
 mod control;
 mod daemon;

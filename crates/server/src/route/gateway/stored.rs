@@ -141,10 +141,7 @@ fn not_found(id: &str) -> Failure {
     refused(
         "previous_response_not_found",
         Some("previous_response_id"),
-        format!(
-            "Previous response with id '{}' not found.",
-            excerpt(id)
-        ),
+        format!("Previous response with id '{}' not found.", excerpt(id)),
     )
 }
 
