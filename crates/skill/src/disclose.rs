@@ -3,7 +3,7 @@
 //! Every text has a byte cap and a fixed order: the same skill gives the same
 //! bytes, so prompt caches hold. A cut is always named in the text itself. Control tokens
 //! of chat templates are taken apart in all that a skill says of itself, but not in the
-//! files that a model reads ([`file`]).
+//! files that a model reads ([`file()`]).
 
 use crate::control_tokens::neutralised;
 use crate::path::readable;

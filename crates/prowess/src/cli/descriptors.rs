@@ -77,6 +77,7 @@ mod tests {
 
     fn fitted(descriptors: Option<u64>, connections: usize) -> usize {
         let mut server = Server {
+            realtime: true,
             listen: ([127, 0, 0, 1], 0).into(),
             settings: Settings::default(),
             options: ServeOptions {

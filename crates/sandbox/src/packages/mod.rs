@@ -4,9 +4,9 @@
 
 //!
 //! A build is as hostile as any command: packages may run code in it. So what it is given
-//! is rendered from parsed parts ([`pep508`]), its steps run nothing that an earlier one
+//! is rendered from parsed parts (`pep508`), its steps run nothing that an earlier one
 //! could have left behind, and what comes out is judged before it becomes a layer
-//! ([`tree`]).
+//! (`tree`).
 
 pub(crate) mod builds;
 mod pep508;
