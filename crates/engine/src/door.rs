@@ -12,17 +12,28 @@ use crate::error::RunError;
 #[derive(Clone)]
 pub struct Door {
     off: bool,
-    opened: Shared<BoxFuture<'static, Result<Sandbox, Arc<str>>>>,
+    opened: Shared<BoxFuture<'static, Result<Sandbox, Arc<Missing>>>>,
+}
+
+/// Why there is no sandbox.
+struct Missing {
+    /// For clients: names no path of the host.
+    reason: String,
+    /// For operators: everything that is known.
+    detail: String,
 }
 
 impl Door {
     /// There is none, and why.
     #[must_use]
     pub fn off(why: &str) -> Self {
-        let why: Arc<str> = why.into();
+        let missing = Missing {
+            reason: why.to_owned(),
+            detail: why.to_owned(),
+        };
         Door {
             off: true,
-            opened: std::future::ready(Err(why)).boxed().shared(),
+            opened: std::future::ready(Err(Arc::new(missing))).boxed().shared(),
         }
     }
 
@@ -45,7 +56,8 @@ impl Door {
             opening.await.map_err(|error| {
                 let detail = error.detail();
                 tracing::warn!(error = detail, "there is no sandbox: code cannot be run");
-                Arc::from(without_paths(error.to_string()))
+                let reason = without_paths(error.to_string());
+                Arc::new(Missing { reason, detail })
             })
         };
         let opened = told.boxed().shared();
@@ -78,11 +90,22 @@ impl Door {
     /// The sandbox, once it is open.
     ///
     /// # Errors
-    /// [`RunError::NoSandbox`] when there is none.
+    /// [`RunError::NoSandbox`] when there is none, in words for clients.
     pub async fn sandbox(&self) -> Result<Sandbox, RunError> {
         let opened = self.opened.clone().await;
-        opened.map_err(|why| RunError::NoSandbox {
-            why: why.to_string(),
+        opened.map_err(|missing| RunError::NoSandbox {
+            why: missing.reason.clone(),
+        })
+    }
+
+    /// The same for whoever operates this process.
+    ///
+    /// # Errors
+    /// [`RunError::NoSandbox`] when there is none, with paths of the host.
+    pub async fn sandbox_for_operator(&self) -> Result<Sandbox, RunError> {
+        let opened = self.opened.clone().await;
+        opened.map_err(|missing| RunError::NoSandbox {
+            why: missing.detail.clone(),
         })
     }
 }

@@ -150,7 +150,7 @@ pub(crate) async fn probe(host: Host) -> (Probe, Option<Native>) {
             (
                 Probe {
                     grade: Grade::Refused {
-                        reason: error.to_string(),
+                        reason: error.detail(),
                     },
                     checks,
                 },

@@ -108,7 +108,7 @@ impl Settings {
             waiting: 256,
             commands_per_tenant: None,
             waiting_per_tenant: None,
-            sessions_per_tenant: 200,
+            sessions_per_tenant: 1_000,
             warm: 4,
             // Above what systemd hands out and below what the kernel treats as signed.
             host_ids: 1_900_000_000..2_000_000_000,
@@ -121,7 +121,7 @@ impl Settings {
             extra_ca_file: None,
             disk_bytes: 20 << 30,
             tenant_disk_bytes: None,
-            evict_idle: Duration::from_secs(10),
+            evict_idle: Duration::from_secs(5),
         }
     }
 }

@@ -116,7 +116,7 @@ impl Prowess {
     /// # Errors
     /// When there is none, with the reason.
     pub async fn sandbox(&self) -> Result<Sandbox, Error> {
-        Ok(self.0.engine.door().sandbox().await?)
+        Ok(self.0.engine.door().sandbox_for_operator().await?)
     }
 
     /// The same models, skills and sandbox over HTTP.
