@@ -3,10 +3,13 @@
 //! | module | owns |
 //! |---|---|
 //! | `budget` | bytes in memory, of all tenants and of each |
-//! | `pace` | how long a body may stand still, and its least average rate |
+//! | `gate` | how much of a body a parser takes in before it makes something of it |
+//! | `pace` | how long a body may stand still, and its least rate |
 
 mod budget;
+mod gate;
 mod pace;
 
 pub(crate) use budget::{BodyBudget, Reservation};
-pub(crate) use pace::{Counted, Pace, paced};
+pub(crate) use gate::{Gate, ItemTooLong};
+pub(crate) use pace::{Pace, paced};

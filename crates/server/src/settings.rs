@@ -50,7 +50,7 @@ pub struct Settings {
     pub idle: Duration,
     /// How long a body may come at any rate.
     pub body_grace: Duration,
-    /// Bytes a second that a body must come at on average after that; 0 for any.
+    /// Bytes a second that a body must come at in each half minute after that; 0 for any.
     pub min_body_rate: u64,
     /// Bytes of request bodies in memory at once, of which a tenant has half.
     pub body_bytes_in_flight: usize,

@@ -1,7 +1,8 @@
 //! The bytes of request bodies in memory at once, of all tenants and of each.
 //!
 //! A body reserves its bytes as they come, not as its head promises, and keeps them until
-//! its request needs it no longer. A tenant's large bodies have half of all at most. The
+//! its request needs it no longer. A tenant's large bodies have half of all at most, and
+//! those of all tenants three quarters, so that small bodies always have room. The
 //! beginning of every body, which is all of most, is counted without a lock: by a hash of
 //! the tenant's name, so that two of many tenants may share one of those counters.
 
@@ -32,14 +33,17 @@ const RETRY_SECONDS: u64 = 5;
 /// The bytes in memory.
 pub(crate) struct BodyBudget {
     limit: usize,
+    /// Of all large bodies, without their beginnings.
+    large_limit: usize,
     /// Of a tenant's large bodies.
     share: usize,
-    /// Of the beginnings that one counter counts.
+    /// Of the beginnings that one counter counts: half of what large bodies leave.
     small_share: usize,
     small: usize,
     /// How long a body waits for others to go.
     wait: Duration,
     used: AtomicUsize,
+    large_used: AtomicUsize,
     beginnings: Box<[AtomicUsize]>,
     hasher: RandomState,
     large: Mutex<HashMap<TenantId, Arc<AtomicUsize>>>,
@@ -53,15 +57,18 @@ impl BodyBudget {
         let skill = skill.total_bytes.max(skill.archive_bytes);
         let largest = usize::try_from(skill).unwrap_or(usize::MAX);
         let largest = largest.max(settings.request_bytes);
-        // One body of any size that is allowed must fit.
-        let limit = settings.body_bytes_in_flight.max(largest);
+        // One body of any size that is allowed must fit, beside small ones.
+        let least = largest.saturating_add(largest.div_ceil(3));
+        let limit = settings.body_bytes_in_flight.max(least);
         BodyBudget {
             limit,
+            large_limit: limit - limit / 4,
             share: (limit / 2).max(largest),
-            small_share: limit / 4,
+            small_share: limit / 8,
             small: MAX_SMALL.min(limit / 64),
             wait: settings.body_wait,
             used: AtomicUsize::new(0),
+            large_used: AtomicUsize::new(0),
             beginnings: (0..COUNTERS).map(|_| AtomicUsize::new(0)).collect(),
             hasher: RandomState::new(),
             large: Mutex::default(),
@@ -84,20 +91,32 @@ impl BodyBudget {
         }
     }
 
-    /// Counts bytes if they fit, in all and by a counter that has a bound.
-    fn try_take(&self, own: &AtomicUsize, bound: usize, bytes: usize) -> Result<(), Short> {
-        if !add_within(own, bytes, bound) {
+    /// Counts bytes if they fit, in each of the counters that count them.
+    fn try_take(&self, claim: &Claim<'_>, bytes: usize) -> Result<(), Short> {
+        if !add_within(claim.own, bytes, claim.bound) {
             return Err(Short::Tenant);
         }
+        if claim.is_large && !add_within(&self.large_used, bytes, self.large_limit) {
+            sub(claim.own, bytes);
+            return Err(Short::All);
+        }
         if !add_within(&self.used, bytes, self.limit) {
-            sub(own, bytes);
+            self.uncount(claim.own, claim.is_large, bytes);
             return Err(Short::All);
         }
         Ok(())
     }
 
-    fn give_back(&self, own: &AtomicUsize, bytes: usize) {
+    /// Takes bytes from all counters but that of all bodies.
+    fn uncount(&self, own: &AtomicUsize, is_large: bool, bytes: usize) {
         sub(own, bytes);
+        if is_large {
+            sub(&self.large_used, bytes);
+        }
+    }
+
+    fn give_back(&self, own: &AtomicUsize, is_large: bool, bytes: usize) {
+        self.uncount(own, is_large, bytes);
         sub(&self.used, bytes);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.freed.notify_waiters();
@@ -105,24 +124,19 @@ impl BodyBudget {
     }
 
     /// Counts bytes, waiting a while for it if need be.
-    async fn take(&self, own: &AtomicUsize, bound: usize, bytes: usize) -> Result<(), ApiError> {
-        match self.try_take(own, bound, bytes) {
+    async fn take(&self, claim: Claim<'_>, bytes: usize) -> Result<(), ApiError> {
+        match self.try_take(&claim, bytes) {
             Ok(()) => Ok(()),
-            Err(_) => Box::pin(self.take_later(own, bound, bytes)).await,
+            Err(_) => Box::pin(self.take_later(claim, bytes)).await,
         }
     }
 
-    async fn take_later(
-        &self,
-        own: &AtomicUsize,
-        bound: usize,
-        bytes: usize,
-    ) -> Result<(), ApiError> {
+    async fn take_later(&self, claim: Claim<'_>, bytes: usize) -> Result<(), ApiError> {
         let _waiting = WaitingBody::new(&self.waiting);
         let deadline = Instant::now() + self.wait;
         loop {
             let freed = self.freed.notified();
-            let Err(short) = self.try_take(own, bound, bytes) else {
+            let Err(short) = self.try_take(&claim, bytes) else {
                 return Ok(());
             };
             if Instant::now() >= deadline {
@@ -136,6 +150,14 @@ impl BodyBudget {
     fn large(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<AtomicUsize>>> {
         self.large.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Which counters count bytes, besides that of all bodies.
+struct Claim<'a> {
+    own: &'a AtomicUsize,
+    /// Of what `own` counts.
+    bound: usize,
+    is_large: bool,
 }
 
 /// Adds to a counter, unless that would exceed its bound.
@@ -213,9 +235,12 @@ impl Reservation<'_> {
         if small > 0
             && let Some(own) = self.budget.beginnings.get(self.beginning)
         {
-            self.budget
-                .take(own, self.budget.small_share, small)
-                .await?;
+            let claim = Claim {
+                own,
+                bound: self.budget.small_share,
+                is_large: false,
+            };
+            self.budget.take(claim, small).await?;
             self.small += small;
         }
         match bytes - small {
@@ -232,7 +257,12 @@ impl Reservation<'_> {
         });
         // No body waits for what there will never be.
         let bytes = bytes.min(budget.share - *taken);
-        budget.take(own, budget.share, bytes).await?;
+        let claim = Claim {
+            own,
+            bound: budget.share,
+            is_large: true,
+        };
+        budget.take(claim, bytes).await?;
         *taken += bytes;
         Ok(())
     }
@@ -247,12 +277,12 @@ impl Drop for Reservation<'_> {
                 large.remove(self.tenant);
             }
             drop(large);
-            self.budget.give_back(&own, taken);
+            self.budget.give_back(&own, true, taken);
         }
         if let Some(own) = self.budget.beginnings.get(self.beginning)
             && self.small > 0
         {
-            self.budget.give_back(own, self.small);
+            self.budget.give_back(own, false, self.small);
         }
     }
 }

@@ -1,24 +1,27 @@
 //! How slow a body may come.
 //!
 //! A body that trickles holds what its request holds. So besides never standing still for
-//! long, it must come at a least average rate once a grace is over. A body that is there
-//! already costs no timer.
+//! long, it must bring some bytes in each window of time once a grace is over. What came
+//! faster before does not count: it would pay for hours of trickling. Only the time that is
+//! spent waiting for the body counts, and a body that is there already costs no timer.
 
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::http::StatusCode;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
-use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
 
 use crate::error::ApiError;
 use crate::settings::Settings;
+
+/// How long a body is waited for between two looks at its rate.
+const RATE_WINDOW: Duration = Duration::from_secs(30);
+/// Seconds' worth of bytes that must have come when the grace is over.
+const GRACE_SECONDS: u64 = 1;
 
 /// The pace of one body.
 #[derive(Debug)]
@@ -27,8 +30,16 @@ pub(crate) struct Pace {
     grace: Duration,
     /// Bytes a second; 0 for any.
     rate: u64,
-    /// When it was first waited for.
-    started: Option<Instant>,
+    /// None before the body was first waited for.
+    window: Option<Window>,
+}
+
+/// Time of waiting in which some bytes must come.
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    left: Duration,
+    /// Bytes that must have been received when it is over, of the whole body.
+    needed: u64,
 }
 
 impl Pace {
@@ -37,7 +48,7 @@ impl Pace {
             idle: settings.idle,
             grace: settings.body_grace,
             rate: settings.min_body_rate,
-            started: None,
+            window: None,
         }
     }
 
@@ -53,46 +64,64 @@ impl Pace {
         if let Poll::Ready(output) = first.await {
             return Ok(output);
         }
-        let started = *self.started.get_or_insert_with(Instant::now);
+        let mut quiet = Duration::ZERO;
         loop {
-            let before = received();
-            let deadline = self.next_look(started, before, Instant::now());
-            if let Ok(output) = tokio::time::timeout_at(deadline, future.as_mut()).await {
+            let (before, start) = (received(), Instant::now());
+            let deadline = start + self.next_look(quiet);
+            let output = tokio::time::timeout_at(deadline, future.as_mut()).await;
+            let waited = start.elapsed();
+            if let Ok(output) = output {
+                self.spend(waited);
                 return Ok(output);
             }
-            self.judge(started, before, received(), Instant::now())?;
+            let received = received();
+            quiet = match received == before {
+                true => quiet.saturating_add(waited),
+                false => Duration::ZERO,
+            };
+            self.judge(waited, quiet, received)?;
         }
     }
 
-    /// Until when nothing can be wrong.
-    fn next_look(&self, started: Instant, received: u64, now: Instant) -> Instant {
-        let stalled = now + self.idle;
-        let too_slow = self.deadline(started, received);
-        too_slow.map_or(stalled, |too_slow| too_slow.min(stalled))
+    /// For how long nothing can be wrong with a body that has stood still so long.
+    fn next_look(&mut self, quiet: Duration) -> Duration {
+        let stalled = self.idle.saturating_sub(quiet);
+        match self.rate {
+            0 => stalled,
+            _ => self.window().left.min(stalled),
+        }
     }
 
-    /// Whether a body may go on whose next look is due. It had so many bytes before.
-    fn judge(
-        &self,
-        started: Instant,
-        before: u64,
-        received: u64,
-        now: Instant,
-    ) -> Result<(), ApiError> {
-        let due = self.deadline(started, received);
-        if due.is_some_and(|due| due <= now) {
-            return Err(self.too_slow());
+    /// Whether a body may go on that was waited for, and has come to so many bytes.
+    fn judge(&mut self, waited: Duration, quiet: Duration, received: u64) -> Result<(), ApiError> {
+        self.spend(waited);
+        let window = *self.window();
+        if self.rate > 0 && window.left.is_zero() {
+            if received < window.needed {
+                return Err(self.too_slow());
+            }
+            let more = self.rate.saturating_mul(RATE_WINDOW.as_secs());
+            self.window = Some(Window {
+                left: RATE_WINDOW,
+                needed: received.saturating_add(more),
+            });
         }
-        match received == before {
+        match quiet >= self.idle {
             true => Err(self.stalled()),
             false => Ok(()),
         }
     }
 
-    /// When the next byte must be there for the average to hold.
-    fn deadline(&self, started: Instant, received: u64) -> Option<Instant> {
-        let seconds = received.checked_div(self.rate)?;
-        started.checked_add(self.grace.saturating_add(Duration::from_secs(seconds)))
+    fn spend(&mut self, waited: Duration) {
+        let window = self.window();
+        window.left = window.left.saturating_sub(waited);
+    }
+
+    fn window(&mut self) -> &mut Window {
+        self.window.get_or_insert(Window {
+            left: self.grace,
+            needed: self.rate.saturating_mul(GRACE_SECONDS),
+        })
     }
 
     fn stalled(&self) -> ApiError {
@@ -105,7 +134,8 @@ impl Pace {
 
     fn too_slow(&self) -> ApiError {
         let message = format!(
-            "the body came too slowly: after {} seconds it must come at {} bytes a second or more",
+            "the body came too slowly: after {} seconds it must always come at {} bytes a \
+             second or more",
             self.grace.as_secs(),
             self.rate
         );
@@ -134,47 +164,6 @@ pub(crate) fn paced(
     })
 }
 
-/// A body whose bytes are counted as they come, for whoever waits behind a parser.
-pub(crate) struct Counted<B> {
-    body: B,
-    received: Arc<AtomicU64>,
-}
-
-impl<B> Counted<B> {
-    pub(crate) fn new(body: B, received: Arc<AtomicU64>) -> Counted<B> {
-        Counted { body, received }
-    }
-}
-
-impl<B: Body<Data = Bytes> + Unpin> Body for Counted<B> {
-    type Data = Bytes;
-    type Error = B::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
-        let this = self.get_mut();
-        let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
-        if let Some(data) = frame
-            .as_ref()
-            .and_then(|frame| frame.as_ref().ok()?.data_ref())
-        {
-            this.received
-                .fetch_add(data.len() as u64, Ordering::Relaxed);
-        }
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,46 +180,77 @@ mod tests {
         })
     }
 
-    /// What becomes of a body that is next looked at after a time, and when that is.
-    fn looked(before: u64, received: u64) -> (Duration, Option<&'static str>) {
-        let (pace, started) = (pace(), Instant::now());
-        let look = pace.next_look(started, before, started);
-        let verdict = pace.judge(started, before, received, look);
-        (look - started, verdict.err().map(|error| error.code))
+    /// What becomes of a body that has come to these sizes when it is looked at, one look
+    /// after the other: after how long, and why it was refused.
+    fn looked(pace: &mut Pace, sizes: &[u64]) -> (Duration, Option<&'static str>) {
+        let (mut passed, mut quiet, mut before) = (Duration::ZERO, Duration::ZERO, 0);
+        for &received in sizes {
+            let look = pace.next_look(quiet);
+            passed += look;
+            quiet = if received == before {
+                quiet + look
+            } else {
+                Duration::ZERO
+            };
+            before = received;
+            if let Err(error) = pace.judge(look, quiet, received) {
+                return (passed, Some(error.code));
+            }
+        }
+        (passed, None)
     }
 
     #[tokio::test]
     async fn a_body_that_is_there_is_not_waited_for() {
         let mut pace = pace();
         assert_eq!(pace.wait(async { 1 }, || 0).await.unwrap(), 1);
-        assert!(pace.started.is_none());
+        assert!(pace.window.is_none());
     }
 
     #[test]
     fn a_body_that_trickles_is_refused_when_the_grace_is_over() {
-        assert_eq!(looked(0, 30), (GRACE, Some("body-too-slow")));
-        assert_eq!(looked(0, 0), (GRACE, Some("body-too-slow")));
+        assert_eq!(looked(&mut pace(), &[30]), (GRACE, Some("body-too-slow")));
+        assert_eq!(looked(&mut pace(), &[0]), (GRACE, Some("body-too-slow")));
+    }
+
+    #[test]
+    fn what_came_fast_before_does_not_pay_for_trickling() {
+        let fast = 32 << 20;
+        let refused = looked(&mut pace(), &[fast, fast + 29_999]);
+        assert_eq!(refused, (GRACE + RATE_WINDOW, Some("body-too-slow")));
+        // Nor does a window in which much came.
+        let refused = looked(&mut pace(), &[fast, 2 * fast, 2 * fast + 60]);
+        assert_eq!(refused, (GRACE + 2 * RATE_WINDOW, Some("body-too-slow")));
     }
 
     #[test]
     fn a_body_at_the_least_rate_may_take_its_time() {
-        // After 29 seconds' worth of bytes the rate has to be looked at in 59 seconds.
-        assert_eq!(looked(29_000, 59_000), (Duration::from_secs(59), None));
-        assert_eq!(looked(40_000, 100_000), (IDLE, None));
+        let sizes: Vec<_> = (0..100).map(|look| 1_000 + look * 30_000).collect();
+        let passed = GRACE + 99 * RATE_WINDOW;
+        assert_eq!(looked(&mut pace(), &sizes), (passed, None));
+    }
+
+    #[test]
+    fn only_the_time_of_waiting_counts_and_all_waits_together() {
+        let mut pace = pace();
+        for _ in 0..29 {
+            pace.spend(Duration::from_secs(1));
+        }
+        assert_eq!(pace.next_look(Duration::ZERO), Duration::from_secs(1));
+        assert_eq!(looked(&mut pace, &[999]).1, Some("body-too-slow"));
     }
 
     #[test]
     fn a_body_that_stands_still_is_refused() {
-        assert_eq!(looked(1 << 30, 1 << 30), (IDLE, Some("body-stalled")));
+        let idle = Duration::from_secs(10);
+        let mut pace = Pace { idle, ..pace() };
+        assert_eq!(looked(&mut pace, &[0]), (idle, Some("body-stalled")));
     }
 
     #[test]
     fn without_a_least_rate_only_standing_still_counts() {
-        let pace = Pace { rate: 0, ..pace() };
-        let started = Instant::now();
-        let look = pace.next_look(started, 0, started);
-        assert_eq!(look - started, IDLE);
-        assert!(pace.judge(started, 0, 1, look).is_ok());
-        assert!(pace.judge(started, 0, 0, look).is_err());
+        let mut pace = Pace { rate: 0, ..pace() };
+        assert_eq!(looked(&mut pace, &[1, 2, 3]), (3 * IDLE, None));
+        assert_eq!(looked(&mut pace, &[0]), (IDLE, Some("body-stalled")));
     }
 }

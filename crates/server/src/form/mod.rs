@@ -12,9 +12,6 @@ mod skill;
 mod text;
 mod turns;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use axum::body::Body;
 use axum::extract::multipart::Field;
 use axum::extract::{FromRequest, Multipart, Request};
@@ -25,37 +22,54 @@ pub(crate) use skill::{Part, SkillForm};
 pub(crate) use turns::Transfers;
 
 use crate::app::App;
-use crate::bodies::{Counted, Pace};
+use crate::bodies::{Gate, ItemTooLong, Pace};
 use crate::error::ApiError;
+
+/// Bytes that the parser is given to find the next part or the next piece of one. It keeps
+/// the head of a part, and what comes before the first, in memory until they end. No more
+/// than what it did not use of one frame may come on top.
+const MAX_HEAD_BYTES: u64 = 64 << 10;
 
 /// How a form comes in.
 struct Flow {
     pace: Pace,
-    received: Arc<AtomicU64>,
+    gate: Gate,
 }
 
 impl Flow {
     /// The parts of a request's form, and how they come in.
     async fn of(request: Request, app: &App) -> Result<(Multipart, Flow), ApiError> {
-        let received = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&received);
-        let request = request.map(|body| Body::new(Counted::new(body, counted)));
+        let gate = Gate::default();
+        let request = request.map(|body| Body::new(gate.guard(body)));
         let multipart = Multipart::from_request(request, app).await?;
         let pace = Pace::new(app.settings());
-        Ok((multipart, Flow { pace, received }))
+        Ok((multipart, Flow { pace, gate }))
     }
 
     /// The next part, unless the client has gone quiet.
     async fn part<'a>(&mut self, form: &'a mut Multipart) -> Result<Option<Field<'a>>, ApiError> {
-        let received = || self.received.load(Ordering::Relaxed);
-        Ok(self.pace.wait(form.next_field(), received).await??)
+        Ok(self.next(form.next_field()).await??)
     }
 
     /// The next piece of a part.
     async fn piece(&mut self, field: &mut Field<'_>) -> Result<Option<Bytes>, ApiError> {
-        let received = || self.received.load(Ordering::Relaxed);
-        Ok(self.pace.wait(field.chunk(), received).await??)
+        Ok(self.next(field.chunk()).await??)
     }
+
+    async fn next<F: Future>(&mut self, parser: F) -> Result<F::Output, ApiError> {
+        let item = self.gate.item(parser, MAX_HEAD_BYTES);
+        let item = self.pace.wait(item, || self.gate.received()).await?;
+        item.map_err(|ItemTooLong| head_too_long())
+    }
+}
+
+fn head_too_long() -> ApiError {
+    let message = format!(
+        "the multipart form cannot be read: no part of it begins within {MAX_HEAD_BYTES} bytes. \
+         Check that its boundary is the one in the content-type, and that the headers of each \
+         part are short and end with an empty line"
+    );
+    ApiError::bad_request("form-head-too-long", message)
 }
 
 /// A file's name as it was before the form escaped it.

@@ -151,6 +151,38 @@ async fn unfinished_bodies_of_one_tenant_are_bounded_and_leave_room_for_others()
     }
 }
 
+#[tokio::test]
+async fn large_bodies_of_all_tenants_together_leave_room_for_small_ones() {
+    let (running, slow, other) = start(tight()).await;
+    let second = running.server.key("second", &[Scope::Use]).await;
+    let second = format!("x-api-key: {second}\r\n");
+    let piece = vec![b' '; (1 << 20) - 1];
+    let mut answers = JoinSet::new();
+    for key in [&slow, &slow, &second, &second] {
+        let mut stream = running.begin("/v1/messages", key, &piece).await;
+        answers.spawn(async move {
+            let mut answer = [0; 12];
+            stream.read_exact(&mut answer).await.unwrap();
+            answer
+        });
+    }
+    // The four would leave nothing; three quarters have room for three.
+    let answer = answers.join_next().await.unwrap().unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 503");
+    let body = serde_json::json!({ "model": "none", "max_tokens": 1, "messages": [
+        { "role": "user", "content": "a".repeat(60 << 10) },
+    ]});
+    for _ in 0..3 {
+        let call = running.server.post(As::Ga, "/v1/messages").key(&other);
+        let answer = call.json(&body).await;
+        assert_eq!(answer.status, 404, "{:?}", answer.body);
+    }
+    assert!(
+        answers.try_join_next().is_none(),
+        "the others are under way"
+    );
+}
+
 /// A large request of another tenant, which is read whole before its model is looked for.
 async fn whole(running: &Running, key: &str) {
     let words = "word ".repeat(100 << 10);

@@ -13,6 +13,7 @@ mod auth;
 mod client;
 mod connections;
 mod discovery;
+mod endless_forms;
 mod errors;
 mod files;
 mod in_flight;

@@ -28,13 +28,14 @@ fn is_pending(future: std::pin::Pin<&mut impl Future>) -> bool {
 /// Everything was given back.
 fn assert_empty(budget: &BodyBudget) {
     assert_eq!(budget.used.load(Ordering::SeqCst), 0);
+    assert_eq!(budget.large_used.load(Ordering::SeqCst), 0);
     let mut counters = budget.beginnings.iter();
     assert!(counters.all(|own| own.load(Ordering::SeqCst) == 0));
     assert!(budget.large().is_empty());
 }
 
 #[tokio::test]
-async fn a_tenant_has_half_and_all_together_have_all() {
+async fn a_tenant_has_half_and_all_large_bodies_three_quarters() {
     let budget = budget(Duration::ZERO);
     let [one, two, three] = ["first", "second", "third"].map(tenant);
     let mut first = budget.reserve(&one);
@@ -44,13 +45,52 @@ async fn a_tenant_has_half_and_all_together_have_all() {
     assert_eq!(refused.code, "tenant-bodies-busy");
     assert_eq!(refused.status, 429);
     let mut second = budget.reserve(&two);
-    second.grow(100 + 2_900).await.unwrap();
+    second.grow(100 + 1_800).await.unwrap();
     let mut third = budget.reserve(&three);
-    let refused = third.grow(100 + 101).await.unwrap_err();
+    let refused = third.grow(100 + 1).await.unwrap_err();
     assert_eq!(refused.code, "bodies-busy");
     assert_eq!(refused.status, 503);
     drop((first, again, second, third));
     assert_empty(&budget);
+}
+
+#[tokio::test]
+async fn large_bodies_of_some_tenants_leave_room_for_small_ones_of_others() {
+    let budget = budget(Duration::ZERO);
+    let [one, two] = ["first", "second"].map(tenant);
+    let mut first = budget.reserve(&one);
+    first.grow(100 + 3_200).await.unwrap();
+    let mut second = budget.reserve(&two);
+    second.grow(100 + 1_600).await.unwrap();
+    let others: Vec<_> = (0..14).map(|n| tenant(&format!("other-{n}"))).collect();
+    let mut small = Vec::new();
+    for other in &others {
+        let mut body = budget.reserve(other);
+        body.grow(100).await.unwrap();
+        small.push(body);
+    }
+    // Whatever the small ones have leaves nothing for more large ones.
+    assert_eq!(second.grow(1).await.unwrap_err().code, "bodies-busy");
+    drop((first, second, small));
+    assert_empty(&budget);
+}
+
+#[tokio::test]
+async fn the_largest_body_fits_whatever_the_limit_is() {
+    let settings = Settings {
+        body_bytes_in_flight: 0,
+        ..Settings::default()
+    };
+    let skill = &settings.skill_limits;
+    let largest = skill.total_bytes.max(skill.archive_bytes);
+    let largest = usize::try_from(largest)
+        .unwrap()
+        .max(settings.request_bytes);
+    let budget = BodyBudget::new(&settings);
+    let (tenant, other) = (tenant("large"), tenant("other"));
+    let mut body = budget.reserve(&tenant);
+    body.grow(largest).await.unwrap();
+    budget.reserve(&other).grow(MAX_SMALL).await.unwrap();
 }
 
 #[tokio::test]
@@ -65,7 +105,7 @@ async fn many_small_bodies_of_one_tenant_leave_room_too() {
         }
     };
     assert_eq!(refused.code, "tenant-bodies-busy");
-    assert_eq!(all.len(), 1_600 / 50);
+    assert_eq!(all.len(), 800 / 50);
     drop(all);
     assert_empty(&budget);
 }

@@ -1,0 +1,158 @@
+//! How much of a body a parser takes in before it has made something of it.
+//!
+//! A parser that reads on until it finds what it looks for keeps all of that in memory, and
+//! may search all of it again with every byte that comes. So its body passes a gate, which
+//! is shut while the parser still has something to give, and lets a bounded number of bytes
+//! pass when it needs more.
+
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+
+/// The gate of one body: shared by the body and by who waits for its parser.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Gate(Arc<Counters>);
+
+#[derive(Debug, Default)]
+struct Counters {
+    received: AtomicU64,
+    /// No frame passes once so many bytes have been received.
+    allowed: AtomicU64,
+}
+
+/// A parser needs more bytes for its next item than it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ItemTooLong;
+
+impl Gate {
+    /// A body whose frames pass this gate.
+    pub(crate) fn guard<B>(&self, body: B) -> GatedBody<B> {
+        let gate = self.clone();
+        GatedBody { body, gate }
+    }
+
+    /// Bytes that have passed.
+    pub(crate) fn received(&self) -> u64 {
+        self.0.received.load(Ordering::Relaxed)
+    }
+
+    /// The next item of the body's parser, for which it is given up to `max_bytes` and the
+    /// rest of the frame in which they end. What it has already is used up first.
+    pub(crate) async fn item<F: Future>(
+        &self,
+        parser: F,
+        max_bytes: u64,
+    ) -> Result<F::Output, ItemTooLong> {
+        let mut parser = pin!(parser);
+        self.allow(0);
+        let mut is_shut = true;
+        poll_fn(|context| {
+            if is_shut {
+                if let Poll::Ready(item) = parser.as_mut().poll(context) {
+                    return Poll::Ready(Ok(item));
+                }
+                self.allow(max_bytes);
+                is_shut = false;
+            }
+            match parser.as_mut().poll(context) {
+                Poll::Ready(item) => Poll::Ready(Ok(item)),
+                Poll::Pending if self.is_shut() => Poll::Ready(Err(ItemTooLong)),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    fn allow(&self, bytes: u64) {
+        let allowed = self.received().saturating_add(bytes);
+        self.0.allowed.store(allowed, Ordering::Relaxed);
+    }
+
+    fn is_shut(&self) -> bool {
+        self.received() >= self.0.allowed.load(Ordering::Relaxed)
+    }
+}
+
+/// A body whose frames pass a gate.
+#[derive(Debug)]
+pub(crate) struct GatedBody<B> {
+    body: B,
+    gate: Gate,
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for GatedBody<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let this = self.get_mut();
+        // Nobody has to be woken: `Gate::item` polls again, or gives up.
+        if this.gate.is_shut() {
+            return Poll::Pending;
+        }
+        let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
+        let data = frame.as_ref().and_then(|frame| frame.as_ref().ok());
+        if let Some(data) = data.and_then(Frame::data_ref) {
+            let received = &this.gate.0.received;
+            received.fetch_add(data.len() as u64, Ordering::Relaxed);
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::{StreamExt, stream};
+    use http_body_util::{BodyExt, BodyStream, StreamBody};
+
+    /// A body of frames of ten bytes that are all there.
+    fn tens(frames: usize) -> impl Body<Data = Bytes, Error = std::io::Error> + Unpin {
+        let frame = || Ok(Frame::data(Bytes::from_static(b"0123456789")));
+        StreamBody::new(stream::iter((0..frames).map(move |_| frame())))
+    }
+
+    #[tokio::test]
+    async fn a_parser_that_never_finds_anything_is_stopped_at_its_bound() {
+        let gate = Gate::default();
+        let mut frames = BodyStream::new(gate.guard(tens(1_000)));
+        let parser = async { while frames.next().await.is_some() {} };
+        assert_eq!(gate.item(parser, 95).await, Err(ItemTooLong));
+        assert_eq!(gate.received(), 100);
+    }
+
+    #[tokio::test]
+    async fn a_parser_uses_up_what_it_has_before_it_is_given_more() {
+        let gate = Gate::default();
+        let mut body = gate.guard(tens(3));
+        assert!(gate.item(body.frame(), 10).await.unwrap().is_some());
+        // An item that is there already.
+        assert_eq!(gate.item(async { 1 }, 10).await, Ok(1));
+        assert_eq!(gate.received(), 10);
+        // To the end, however often it is called.
+        let rest = async {
+            for _ in 0..2 {
+                gate.item(body.frame(), 10).await.unwrap().unwrap().unwrap();
+            }
+            gate.item(body.frame(), 10).await.unwrap().is_none()
+        };
+        assert!(rest.await);
+        assert_eq!(gate.received(), 30);
+    }
+}
