@@ -11,7 +11,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
 
-use crate::connections::{Admission, Close, Place, Tracked};
+use crate::connections::{Admission, Close, Place, Tracked, current};
 use crate::front::Front;
 
 /// What is held for a client that does not read its answer, and the most that the
@@ -54,10 +54,13 @@ impl Door {
                     // The connection is about to be dropped.
                     return std::future::pending().await;
                 };
-                let mut response = match place {
-                    Place::Usual => front.answer(request).await,
-                    Place::Spare => front.answer_in_spare_place(request).await,
+                let answer = async {
+                    match place {
+                        Place::Usual => front.answer(request).await,
+                        Place::Spare => front.answer_in_spare_place(request).await,
+                    }
                 };
+                let (mut response, underway) = current::scope(underway, answer).await;
                 let of_tenant = response.extensions_mut().remove();
                 let tracked = |body| Tracked::new(body, underway, of_tenant);
                 Ok::<_, Infallible>(response.map(tracked))

@@ -1,4 +1,4 @@
-//! Requests to models that one tenant has under way at once.
+//! Requests with a key that one tenant has under way at once.
 //!
 //! Each takes a connection's place for as long as its answer takes. A tenant that could
 //! have all of them would leave none to others. Counting takes no lock: tenants have
@@ -76,8 +76,8 @@ impl Drop for TenantRequest {
 
 fn too_many(limit: usize) -> ApiError {
     let message = format!(
-        "your tenant has {limit} requests to models under way, which is the most; try again when \
-         one has ended"
+        "your tenant has {limit} requests under way, which is the most; try again when one has \
+         ended"
     );
     let status = StatusCode::TOO_MANY_REQUESTS;
     ApiError::new(status, "tenant-requests-busy", message).retry_after(RETRY_SECONDS)

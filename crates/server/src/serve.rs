@@ -1,7 +1,8 @@
 //! Accepting connections, and how all of them end.
 //!
-//! Connections are always accepted: `connections` decides which others make room. When the server is told to stop it takes no new connection, lets every request
-//! that is under way finish, and after a deadline ends the rest.
+//! Connections are always accepted: `connections` decides which others make room. When the
+//! server is told to stop it takes no new connection, lets every request that is under way
+//! finish, and after a deadline ends the rest.
 
 use std::io;
 use std::sync::Arc;
@@ -20,9 +21,10 @@ use crate::door::Door;
 /// How connections are treated.
 #[derive(Debug, Clone)]
 pub struct ServeOptions {
-    /// Connections at once. Beyond that, the oldest one without a request is closed for
-    /// each that comes, of the address that has most; if all have requests under way, who
-    /// comes is told to try again.
+    /// Connections at once. Beyond that, one without a request is closed for each that
+    /// comes, of the address that has most: one that was never used, or the one that is
+    /// idle for longest. If all have requests of known senders under way, who comes is told
+    /// to try again.
     pub connections: usize,
     /// Connections of one address (IPv4) or network of 64 bits (IPv6) at once; three
     /// quarters of all when left out. Behind a proxy all come from its address.

@@ -19,6 +19,7 @@ pub(crate) use open_door::is_loopback;
 pub(crate) use visits::Visits;
 
 use crate::app::App;
+use crate::connections::current;
 use crate::error::ApiError;
 use crate::request_log;
 
@@ -113,10 +114,12 @@ impl Caller {
         self.key.as_ref().map(|key| key.id.as_str())
     }
 
-    /// Whoever sent a request; the log is told as well.
+    /// Whoever sent a request. The log names them, and their connection is not closed for
+    /// others.
     pub(crate) async fn of(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
         let caller = Caller::find(parts, app).await?;
         request_log::identify(caller.tenant.as_str(), caller.key());
+        current::protect();
         Ok(caller)
     }
 
@@ -152,6 +155,9 @@ impl FromRequestParts<App> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let caller = Caller::of(parts, app).await?;
+        if caller.key().is_some() {
+            current::count(app.requests(), &caller.tenant)?;
+        }
         // Whoever reads the body counts its bytes as this tenant's.
         parts.extensions.insert(caller.tenant.clone());
         Ok(caller)

@@ -6,21 +6,33 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::task::Context;
+use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
+use prowess_store::TenantId;
+use tokio::time::Instant;
 
-/// Requests under way: the lowest 16 bits.
+use crate::error::ApiError;
+use crate::requests::{TenantRequest, TenantRequests};
+
+/// Bits of each of the counters of requests; a connection has far fewer of them.
+const COUNT_BITS: u32 = 14;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+/// Requests under way.
 const REQUEST: u64 = 1;
-const REQUESTS: u64 = 0xffff;
-/// Answers of which a piece waits for the client to read: 15 bits.
-const UNREAD: u64 = 1 << 16;
-const UNREADS: u64 = 0x7fff << 16;
+const REQUESTS: u64 = COUNT;
+/// Those of them whose sender is known: only they keep the connection from being closed
+/// for others.
+const PROTECTED: u64 = 1 << COUNT_BITS;
+const ALL_PROTECTED: u64 = COUNT << COUNT_BITS;
+/// Answers of which a piece waits for the client to read.
+const UNREAD: u64 = 1 << (2 * COUNT_BITS);
+const UNREADS: u64 = COUNT << (2 * COUNT_BITS);
 /// No request may begin any more.
-const CLOSED: u64 = 1 << 31;
-/// Counts answers that were given to their end and pieces that were read; it may wrap
-/// around. Requests that begin or are given up are not counted: whoever reads no answer
-/// makes no progress by asking for more.
-const EVENT: u64 = 1 << 32;
+const CLOSED: u64 = 1 << (3 * COUNT_BITS);
+/// Counts pieces that were read; it may wrap around. Requests that begin, end or are given
+/// up are not counted: whoever reads no answer makes no progress by asking for more.
+const EVENT: u64 = CLOSED << 1;
 
 /// How a connection is to close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,9 +45,13 @@ pub(crate) enum Close {
 }
 
 /// What one connection does.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Link {
     activity: AtomicU64,
+    accepted: Instant,
+    /// When the last request that was answered ended, in nanoseconds since `accepted`; 0
+    /// for never.
+    last_end: AtomicU64,
     /// The strictest [`Close`] so far; 0 for none.
     close: AtomicU8,
     waker: AtomicWaker,
@@ -51,12 +67,13 @@ impl Activity {
         self.0 & REQUESTS == 0
     }
 
-    /// Whether no request was ever answered, and none is under way.
-    pub(super) fn is_unused(self) -> bool {
-        self.0 & !CLOSED == 0
+    /// Whether the connection may be closed for another: it has no request whose sender is
+    /// known.
+    pub(super) fn is_evictable(self) -> bool {
+        self.0 & (ALL_PROTECTED | CLOSED) == 0
     }
 
-    /// Whether nothing was read and no request ended since.
+    /// Whether nothing was read since.
     pub(super) fn made_no_progress_since(self, before: Activity) -> bool {
         self.0 / EVENT == before.0 / EVENT
     }
@@ -67,14 +84,27 @@ impl Activity {
     }
 }
 
+impl Default for Link {
+    fn default() -> Link {
+        Link {
+            activity: AtomicU64::new(0),
+            accepted: Instant::now(),
+            last_end: AtomicU64::new(0),
+            close: AtomicU8::new(0),
+            waker: AtomicWaker::new(),
+        }
+    }
+}
+
 impl Link {
     /// Begins a request, unless the connection is being closed.
     pub(crate) fn begin(self: &Arc<Self>) -> Option<Underway> {
         let before = self.activity.fetch_add(REQUEST, Ordering::Relaxed);
         let underway = Underway {
             link: Arc::clone(self),
-            unread: false,
-            finished: false,
+            counted: REQUEST,
+            answered: false,
+            of_tenant: None,
         };
         (before & CLOSED == 0).then_some(underway)
     }
@@ -83,13 +113,39 @@ impl Link {
         Activity(self.activity.load(Ordering::Relaxed))
     }
 
+    /// Whether no request is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.activity().is_idle()
+    }
+
+    /// When the last request that was answered ended.
+    pub(super) fn last_end(&self) -> Option<Instant> {
+        match self.last_end.load(Ordering::Relaxed) {
+            0 => None,
+            nanoseconds => Some(self.accepted + Duration::from_nanos(nanoseconds)),
+        }
+    }
+
+    /// Whether no request was ever answered, and none is under way.
+    pub(super) fn is_unused(&self) -> bool {
+        self.activity().is_idle() && self.last_end().is_none()
+    }
+
     /// Closes the connection at once if no request is under way. None can begin after.
     pub(super) fn close_if_idle(&self) -> bool {
+        self.close_if(|activity| activity.is_idle() && activity.is_evictable())
+    }
+
+    /// The same if no request is under way whose sender is known.
+    pub(super) fn close_if_evictable(&self) -> bool {
+        self.close_if(Activity::is_evictable)
+    }
+
+    fn close_if(&self, may: impl Fn(Activity) -> bool) -> bool {
         let closed = self
             .activity
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
-                let idle = Activity(word).is_idle() && word & CLOSED == 0;
-                idle.then_some(word | CLOSED)
+                may(Activity(word)).then_some(word | CLOSED)
             });
         if closed.is_ok() {
             self.close(Close::Now);
@@ -118,32 +174,69 @@ impl Link {
 #[derive(Debug)]
 pub(crate) struct Underway {
     link: Arc<Link>,
-    /// Whether a piece of its answer waits for the client.
-    unread: bool,
-    /// Whether all of the answer was given away.
-    finished: bool,
+    /// What it adds to the counters of its connection.
+    counted: u64,
+    /// Whether there was an answer, read or not.
+    answered: bool,
+    /// Kept until the answer is dropped.
+    of_tenant: Option<TenantRequest>,
 }
 
 impl Underway {
-    /// A piece of the answer was given away.
-    pub(super) fn gave(&mut self) {
-        if !self.unread {
-            self.unread = true;
-            self.add(UNREAD);
+    /// Its sender is known.
+    pub(super) fn protect(&mut self) {
+        self.count_once(PROTECTED, ALL_PROTECTED);
+    }
+
+    /// Counts it as one of a tenant's requests until this is dropped.
+    pub(super) fn count(
+        &mut self,
+        requests: &TenantRequests,
+        tenant: &TenantId,
+    ) -> Result<(), ApiError> {
+        if self.of_tenant.is_none() {
+            self.of_tenant = Some(requests.begin(tenant)?);
         }
+        Ok(())
+    }
+
+    /// There is an answer.
+    pub(super) fn answered(&mut self) {
+        self.answered = true;
+    }
+
+    /// A piece of the answer was given away, which is not the last.
+    pub(super) fn gave(&mut self) {
+        self.count_once(UNREAD, UNREADS);
     }
 
     /// The next piece is wanted, so that the one before has been taken.
     pub(super) fn wanted(&mut self) {
-        if self.unread {
-            self.unread = false;
+        if self.counted & UNREADS != 0 {
+            self.counted -= UNREAD;
             self.add(EVENT - UNREAD);
         }
     }
 
     /// All of the answer was given away.
-    pub(super) fn finish(&mut self) {
-        self.finished = true;
+    pub(super) fn release(&mut self) {
+        let counted = std::mem::take(&mut self.counted);
+        if counted == 0 {
+            return;
+        }
+        if self.answered {
+            let nanoseconds = self.link.accepted.elapsed().as_nanos();
+            let nanoseconds = u64::try_from(nanoseconds).unwrap_or(u64::MAX).max(1);
+            self.link.last_end.store(nanoseconds, Ordering::Relaxed);
+        }
+        self.add(counted.wrapping_neg());
+    }
+
+    fn count_once(&mut self, one: u64, all: u64) {
+        if self.counted != 0 && self.counted & all == 0 {
+            self.counted += one;
+            self.add(one);
+        }
     }
 
     fn add(&self, change: u64) {
@@ -153,9 +246,7 @@ impl Underway {
 
 impl Drop for Underway {
     fn drop(&mut self) {
-        let event = if self.finished { EVENT } else { 0 };
-        let unread = if self.unread { UNREAD } else { 0 };
-        self.add(event.wrapping_sub(REQUEST + unread));
+        self.release();
     }
 }
 
@@ -166,16 +257,38 @@ mod tests {
     #[test]
     fn a_connection_is_unused_then_busy_then_idle() {
         let link = Arc::new(Link::default());
-        assert!(link.activity().is_unused() && link.activity().is_idle());
+        assert!(link.is_unused() && link.activity().is_idle());
         let mut first = link.begin().unwrap();
         let second = link.begin().unwrap();
         assert!(!link.activity().is_idle());
-        first.finish();
+        first.answered();
         drop(first);
         assert!(!link.activity().is_idle());
         assert!(!link.close_if_idle(), "a request is under way");
         drop(second);
-        assert!(link.activity().is_idle() && !link.activity().is_unused());
+        assert!(link.activity().is_idle() && !link.is_unused());
+    }
+
+    #[test]
+    fn a_request_that_was_given_up_before_its_answer_is_no_use() {
+        let link = Arc::new(Link::default());
+        drop(link.begin().unwrap());
+        assert!(link.is_unused());
+    }
+
+    #[test]
+    fn only_a_request_whose_sender_is_known_protects_its_connection() {
+        let link = Arc::new(Link::default());
+        let mut known = link.begin().unwrap();
+        let _unknown = link.begin().unwrap();
+        assert!(link.activity().is_evictable());
+        known.protect();
+        known.protect();
+        assert!(!link.close_if_evictable());
+        known.release();
+        known.protect();
+        assert!(link.close_if_evictable(), "its answer was given away");
+        assert!(!link.close_if_evictable(), "it is closed already");
     }
 
     #[test]

@@ -7,13 +7,16 @@
 //! | `table` | the list of all of them, and which is closed first |
 //! | `peer` | whose connection it is |
 //! | `body` | an answer that says whether its client reads it |
+//! | `current` | the request that a task works on |
 //!
-//! Whoever connects gets in. When all places are taken, the oldest connection without a
-//! request is closed, of the address that has most. Only when every connection has a
-//! request under way, a newcomer gets one of a few spare places, where it is answered
-//! about the server's health, and else with "try again".
+//! Whoever connects gets in. When all places are taken, a connection without a request is
+//! closed, of the address that has most: one that was never used, or the one that is idle
+//! for longest. Requests whose sender is not known keep no connection open. Only when every
+//! connection has a request of a known sender under way, a newcomer gets one of a few spare
+//! places, where it is answered about the server's health, and else with "try again".
 
 mod body;
+pub(crate) mod current;
 mod link;
 mod peer;
 mod table;
@@ -112,16 +115,15 @@ impl Connections {
         }
         let now = Instant::now();
         let below_own = table.count_of(peer, Place::Usual) < self.bounds.per_address
-            || table.close_oldest_idle_of(peer, Place::Usual, now);
+            || table.evict_of(peer, Place::Usual, now);
         // An address that has too many makes room by itself, not at others' cost.
         if below_own
             && (table.count(Place::Usual) < self.bounds.connections
-                || table.close_oldest_idle(Place::Usual, now))
+                || table.evict(Place::Usual, now))
         {
             return Some(Place::Usual);
         }
-        let spare =
-            table.count(Place::Spare) < MAX_SPARE || table.close_oldest_idle(Place::Spare, now);
+        let spare = table.count(Place::Spare) < MAX_SPARE || table.evict(Place::Spare, now);
         spare.then_some(Place::Spare)
     }
 
@@ -129,7 +131,7 @@ impl Connections {
     pub(crate) fn close_one(&self) -> bool {
         let mut table = self.lock();
         let now = Instant::now();
-        table.close_oldest_idle(Place::Usual, now) || table.close_oldest_idle(Place::Spare, now)
+        table.evict(Place::Usual, now) || table.evict(Place::Spare, now)
     }
 
     /// Waits for the end of a connection.

@@ -90,42 +90,64 @@ impl Table {
         self.closing
     }
 
-    /// Closes the oldest connection without a request, of the address that has most
-    /// connections; if all of its have requests, of the next address. Without any such, one
+    /// Closes a connection to make room, of the address that has most connections; if all
+    /// of its have requests of known senders, of the next address. Without any such, one
     /// whose client reads none of its answers.
-    pub(super) fn close_oldest_idle(&mut self, place: Place, now: Instant) -> bool {
+    pub(super) fn evict(&mut self, place: Place, now: Instant) -> bool {
         let peers = self.list(place).peers.iter();
-        let mut peers: Vec<_> = peers.map(|(peer, own)| (own.len(), *peer)).collect();
-        peers.sort_unstable_by_key(|(count, _)| Reverse(*count));
-        let mut idle = peers.iter();
-        if idle.any(|(_, peer)| self.close_first(*peer, place, |entry| entry.link.close_if_idle()))
-        {
-            return true;
-        }
-        let unread = |entry: &Entry| entry.close_if_unread(UNREAD_TIMEOUT, now);
-        let mut peers = peers.iter();
-        peers.any(|(_, peer)| self.close_first(*peer, place, unread))
+        let oldest = |own: &BTreeMap<u64, Entry>| own.keys().next().copied();
+        let mut peers: Vec<_> = peers
+            .map(|(peer, own)| (Reverse(own.len()), oldest(own), *peer))
+            .collect();
+        peers.sort_unstable_by_key(|(count, oldest, _)| (*count, *oldest));
+        let peers = || peers.iter().map(|(_, _, peer)| *peer);
+        peers().any(|peer| self.evict_without_request(peer, place))
+            || peers().any(|peer| self.evict_unread(peer, place, now))
     }
 
     /// The same among the connections of one address.
-    pub(super) fn close_oldest_idle_of(&mut self, peer: Peer, place: Place, now: Instant) -> bool {
-        self.close_first(peer, place, |entry| entry.link.close_if_idle())
-            || self.close_first(peer, place, |entry| {
-                entry.close_if_unread(UNREAD_TIMEOUT, now)
-            })
+    pub(super) fn evict_of(&mut self, peer: Peer, place: Place, now: Instant) -> bool {
+        self.evict_without_request(peer, place) || self.evict_unread(peer, place, now)
     }
 
-    /// Closes the oldest connection of an address that can be closed.
-    fn close_first(&mut self, peer: Peer, place: Place, close: impl Fn(&Entry) -> bool) -> bool {
-        let closed = self.list(place).peers.get(&peer).and_then(|own| {
-            let closed = own.iter().find(|(_, entry)| close(entry));
-            closed.map(|(number, _)| *number)
-        });
-        let Some(number) = closed else {
+    /// Closes the oldest connection of an address that was never used; else the one that is
+    /// idle for longest; else the oldest one whose requests are all of unknown senders.
+    fn evict_without_request(&mut self, peer: Peer, place: Place) -> bool {
+        let Some(own) = self.list(place).peers.get(&peer) else {
             return false;
         };
-        self.forget(peer, place, number);
-        true
+        let unused = own
+            .iter()
+            .find(|(_, entry)| entry.link.is_unused() && entry.link.close_if_idle());
+        let longest_idle = || {
+            let idle = own.iter().filter(|(_, entry)| entry.link.is_idle());
+            let longest = idle.min_by_key(|(number, entry)| (entry.link.last_end(), **number));
+            longest.filter(|(_, entry)| entry.link.close_if_idle())
+        };
+        // A request may have begun meanwhile on what was found.
+        let any = || {
+            own.iter()
+                .find(|(_, entry)| entry.link.close_if_evictable())
+        };
+        let closed = unused.or_else(longest_idle).or_else(any);
+        let closed = closed.map(|(number, _)| *number);
+        self.forget_closed(peer, place, closed)
+    }
+
+    /// Closes the oldest connection of an address whose client reads none of its answers.
+    fn evict_unread(&mut self, peer: Peer, place: Place, now: Instant) -> bool {
+        let own = self.list(place).peers.get(&peer);
+        let mut own = own.into_iter().flatten();
+        let closed = own.find(|(_, entry)| entry.close_if_unread(UNREAD_TIMEOUT, now));
+        let closed = closed.map(|(number, _)| *number);
+        self.forget_closed(peer, place, closed)
+    }
+
+    fn forget_closed(&mut self, peer: Peer, place: Place, closed: Option<u64>) -> bool {
+        if let Some(number) = closed {
+            self.forget(peer, place, number);
+        }
+        closed.is_some()
     }
 
     pub(super) fn close_all(&mut self) {
@@ -197,7 +219,7 @@ impl Entry {
         if activity.is_unread() {
             return self.close_if_unread(bounds.idle, now);
         }
-        activity.is_idle() && self.close_if_overdue(activity, bounds, now)
+        activity.is_idle() && self.close_if_overdue(bounds, now)
     }
 
     /// Closes a connection at once whose client has read nothing of its answers for a time.
@@ -213,18 +235,21 @@ impl Entry {
     }
 
     /// Closes a connection without a request that had its time; says whether at once.
-    fn close_if_overdue(&mut self, activity: Activity, bounds: &Bounds, now: Instant) -> bool {
-        let quiet = now.saturating_duration_since(self.since);
+    fn close_if_overdue(&mut self, bounds: &Bounds, now: Instant) -> bool {
+        let last_end = self.link.last_end();
+        let since = last_end.map_or(self.since, |end| end.max(self.since));
+        let quiet = now.saturating_duration_since(since);
         let overdue = match self.asked_to_close {
-            Some(asked) => now.saturating_duration_since(asked) >= CLOSE_TIMEOUT,
-            None => activity.is_unused() && quiet >= bounds.first_request,
+            // The end of an answer may still be on its way.
+            Some(asked) => now.saturating_duration_since(asked).min(quiet) >= CLOSE_TIMEOUT,
+            None => last_end.is_none() && quiet >= bounds.first_request,
         };
         if overdue {
             return self.link.close_if_idle();
         }
         // A spare place is for one question.
         let over = self.place == Place::Spare || quiet >= bounds.idle;
-        if over && !activity.is_unused() && self.asked_to_close.is_none() {
+        if over && last_end.is_some() && self.asked_to_close.is_none() {
             self.link.close(Close::Gracefully);
             self.asked_to_close = Some(now);
         }

@@ -24,6 +24,18 @@ fn usual(connections: &Arc<Connections>, address: &str) -> Admission {
     admission
 }
 
+/// A request whose sender is known.
+fn known(admission: &Admission) -> Underway {
+    let mut underway = admission.link().begin().unwrap();
+    underway.protect();
+    underway
+}
+
+/// A request that was answered.
+fn answered(admission: &Admission) {
+    admission.link().begin().unwrap().answered();
+}
+
 fn closing(admission: &Admission) -> Option<Close> {
     let waker = std::task::Waker::noop();
     let context = std::task::Context::from_waker(waker);
@@ -35,7 +47,7 @@ async fn the_oldest_idle_connection_of_the_address_that_has_most_makes_room() {
     let connections = Connections::new(bounds());
     let alone = usual(&connections, OTHER);
     let busy = usual(&connections, ADDRESS);
-    let _request = busy.link().begin().unwrap();
+    let _request = known(&busy);
     let oldest = usual(&connections, ADDRESS);
     let newest = usual(&connections, ADDRESS);
     let newcomer = usual(&connections, OTHER);
@@ -46,10 +58,90 @@ async fn the_oldest_idle_connection_of_the_address_that_has_most_makes_room() {
 }
 
 #[tokio::test]
+async fn what_was_never_used_makes_room_and_then_what_is_idle_for_longest() {
+    let connections = Connections::new(bounds());
+    let all: Vec<Admission> = (0..4).map(|_| usual(&connections, ADDRESS)).collect();
+    // The oldest is used most, and last.
+    for used in [0, 3, 1, 0] {
+        let before = Instant::now();
+        while Instant::now() == before {}
+        answered(&all[used]);
+    }
+    let mut closed = Vec::new();
+    for _ in &all {
+        assert!(connections.lock().evict(Place::Usual, Instant::now()));
+        let next = (0..4).find(|at| !closed.contains(at) && closing(&all[*at]).is_some());
+        closed.push(next.unwrap());
+    }
+    assert_eq!(closed, [2, 3, 1, 0]);
+}
+
+#[tokio::test]
+async fn of_addresses_with_as_many_connections_the_one_with_the_oldest_makes_room() {
+    for _ in 0..16 {
+        let connections = Connections::new(bounds());
+        let addresses = [OTHER, ADDRESS, ADDRESS, OTHER];
+        let all = addresses.map(|address| usual(&connections, address));
+        let newcomer = usual(&connections, "192.0.2.3");
+        assert_eq!(closing(&all[0]), Some(Close::Now));
+        for kept in all[1..].iter().chain([&newcomer]) {
+            assert_eq!(closing(kept), None);
+        }
+    }
+}
+
+#[tokio::test]
+async fn requests_of_unknown_senders_keep_no_connection() {
+    let connections = Connections::new(bounds());
+    let all: Vec<Admission> = (0..4).map(|_| usual(&connections, ADDRESS)).collect();
+    let _known = known(&all[0]);
+    // These wait for us, for their client, or for another request.
+    let _waits = all[1].link().begin().unwrap();
+    let mut unread = all[2].link().begin().unwrap();
+    unread.gave();
+    let _newcomers = [1, 2, 3].map(|_| {
+        let newcomer = usual(&connections, OTHER);
+        let underway = known(&newcomer);
+        (newcomer, underway)
+    });
+    let closed: Vec<_> = all.iter().map(closing).collect();
+    let now = Some(Close::Now);
+    assert_eq!(closed, [None, now, now, now]);
+    let spare = admitted(&connections, OTHER).unwrap();
+    assert_eq!(spare.place(), Place::Spare);
+}
+
+#[tokio::test]
+async fn a_connection_that_is_to_close_may_send_the_end_of_its_last_answer() {
+    let connections = Connections::new(bounds());
+    let start = Instant::now();
+    let sweep = |after: Duration| {
+        let mut table = connections.lock();
+        table.close_overdue(&connections.bounds, start + after);
+    };
+    let busy = usual(&connections, ADDRESS);
+    let idle = usual(&connections, ADDRESS);
+    answered(&idle);
+    let mut request = known(&busy);
+    connections.close_all();
+    sweep(Duration::from_secs(100));
+    assert_eq!(closing(&idle), Some(Close::Now));
+    assert_eq!(closing(&busy), Some(Close::Gracefully));
+    request.answered();
+    drop(request);
+    // It is long since it was asked to close, and its answer was given away just now.
+    sweep(Duration::from_secs(101));
+    sweep(Duration::from_secs(105));
+    assert_eq!(closing(&busy), Some(Close::Gracefully));
+    sweep(Duration::from_secs(106));
+    assert_eq!(closing(&busy), Some(Close::Now));
+}
+
+#[tokio::test]
 async fn when_all_are_busy_a_newcomer_gets_a_spare_place() {
     let connections = Connections::new(bounds());
     let busy: Vec<Admission> = (0..4).map(|_| usual(&connections, ADDRESS)).collect();
-    let requests: Vec<Underway> = busy.iter().map(|a| a.link().begin().unwrap()).collect();
+    let requests: Vec<Underway> = busy.iter().map(known).collect();
     let spare: Vec<Admission> = (0..MAX_SPARE)
         .map(|_| admitted(&connections, OTHER).unwrap())
         .collect();
@@ -74,8 +166,8 @@ async fn an_address_with_too_many_makes_room_by_itself() {
     let others = usual(&connections, OTHER);
     let third = usual(&connections, ADDRESS);
     assert_eq!(closing(&first), Some(Close::Now));
-    let _second = second.link().begin().unwrap();
-    let _third = third.link().begin().unwrap();
+    let _second = known(&second);
+    let _third = known(&third);
     let fourth = admitted(&connections, ADDRESS).unwrap();
     assert_eq!(fourth.place(), Place::Spare);
     assert_eq!(closing(&others), None);
@@ -103,7 +195,7 @@ async fn connections_are_closed_when_their_time_is_up() {
     };
     let unused = usual(&connections, ADDRESS);
     let idle = usual(&connections, ADDRESS);
-    idle.link().begin().unwrap().finish();
+    answered(&idle);
     let busy = usual(&connections, ADDRESS);
     let _request = busy.link().begin().unwrap();
     let unread = usual(&connections, ADDRESS);
@@ -131,14 +223,14 @@ async fn connections_are_closed_when_their_time_is_up() {
 async fn a_client_that_reads_nothing_makes_room_and_one_that_waits_for_us_does_not() {
     let connections = Connections::new(bounds());
     let all: Vec<Admission> = (0..4).map(|_| usual(&connections, ADDRESS)).collect();
-    let mut answers: Vec<Underway> = all.iter().map(|a| a.link().begin().unwrap()).collect();
+    let mut answers: Vec<Underway> = all.iter().map(known).collect();
     let sweep = |after: u64| {
         let now = Instant::now() + Duration::from_secs(after);
         connections.lock().close_overdue(&connections.bounds, now);
     };
     let make_room = |after: u64| {
         let now = Instant::now() + Duration::from_secs(after);
-        connections.lock().close_oldest_idle(Place::Usual, now)
+        connections.lock().evict(Place::Usual, now)
     };
     answers[1].gave();
     answers[2].gave();

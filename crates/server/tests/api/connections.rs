@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prowess_server::{ServeOptions, Settings};
+use prowess_server::{Secret, ServeOptions, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -98,7 +98,7 @@ async fn an_answer_that_is_not_read_does_not_keep_its_connection() {
 }
 
 #[tokio::test]
-async fn the_oldest_idle_connection_is_closed_first() {
+async fn what_was_never_used_is_closed_first_and_then_what_is_idle_for_longest() {
     let options = ServeOptions {
         connections: 4,
         connections_per_address: Some(4),
@@ -109,20 +109,85 @@ async fn the_oldest_idle_connection_is_closed_first() {
     for _ in 0..4 {
         open.push(running.connect().await);
     }
-    // Having answered does not make a connection younger.
-    healthy(&mut open[0]).await;
-    let mut newcomer = running.connect().await;
-    assert_eq!(
-        rest(open.remove(0))
-            .await
-            .windows(4)
-            .filter(|w| w == b"HTTP")
-            .count(),
-        0
-    );
-    for kept in open.iter_mut().chain([&mut newcomer]) {
+    // The oldest is used last.
+    for used in [2, 3, 0] {
+        healthy(&mut open[used]).await;
+    }
+    let mut newcomers = Vec::new();
+    for closed in [1, 1] {
+        let mut newcomer = running.connect().await;
+        healthy(&mut newcomer).await;
+        newcomers.push(newcomer);
+        // What is left of its answer, and its end.
+        let left = rest(open.remove(closed)).await;
+        assert!(!left.starts_with(b"HTTP"));
+    }
+    for kept in open.iter_mut().chain(&mut newcomers) {
+        drain(kept).await;
         healthy(kept).await;
     }
+}
+
+/// Reads what is left of an answer about health.
+async fn drain(stream: &mut TcpStream) {
+    let mut left = Vec::new();
+    while !left.ends_with(b"}") {
+        assert_ne!(stream.read_buf(&mut left).await.unwrap(), 0);
+    }
+}
+
+/// Frames of an HTTP/2 connection, up to the head of the answer on a stream.
+async fn head(connection: &mut TcpStream, wanted: u32) {
+    loop {
+        let mut head = [0; 9];
+        connection.read_exact(&mut head).await.unwrap();
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; usize::try_from(length).unwrap()];
+        connection.read_exact(&mut payload).await.unwrap();
+        let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        if head[3] == 1 && stream == wanted {
+            return;
+        }
+    }
+}
+
+/// There is always an answer that waits for its client, and always another one.
+#[tokio::test]
+async fn answers_that_nobody_reads_keep_no_connection_however_often_they_are_given_up() {
+    const MASTER: &str = "the-master-key-of-these-tests";
+    let settings = Settings {
+        master_key: Some(Secret::new(MASTER)),
+        ..Settings::default()
+    };
+    let options = ServeOptions {
+        connections: 4,
+        connections_per_address: Some(4),
+        ..patient()
+    };
+    let running = Running::start(settings, options).await;
+    let no_window = [0, 4, 0, 0, 0, 0];
+    let mut unread = Vec::new();
+    for path in ["/healthz", "/readyz", "/v1/skills", "/nothing-here"] {
+        let mut connection = running.send(&h2_settings(&no_window)).await;
+        for stream in [1, 3, 5, 7] {
+            let mut frames = frame(1, 5, stream, &h2_get(path));
+            if stream > 1 {
+                frames.extend(frame(3, 0, stream - 2, &8_u32.to_be_bytes()));
+            }
+            connection.write_all(&frames).await.unwrap();
+            head(&mut connection, stream).await;
+        }
+        unread.push(connection);
+    }
+    // Each of these has a place of its own.
+    let key = format!("x-api-key: {MASTER}\r\n");
+    let mut uploads = Vec::new();
+    for closed in unread {
+        uploads.push(running.begin("/v1/files", &key, b"").await);
+        rest(closed).await;
+    }
+    let busy = running.get("/v1/skills").await;
+    assert!(busy.starts_with("HTTP/1.1 503"), "{busy}");
 }
 
 #[tokio::test]
