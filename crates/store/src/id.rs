@@ -47,6 +47,13 @@ pub(crate) fn new(prefix: Prefix, time: Timestamp) -> Result<String> {
     Ok(id)
 }
 
+/// Whether a text is an id as [`new`] makes them.
+pub(crate) fn is(prefix: Prefix, text: &str) -> bool {
+    let digits = text.strip_prefix(prefix.as_str()).unwrap_or_default();
+    digits.len() == (TIME_DIGITS + CHANCE_DIGITS) as usize
+        && digits.bytes().all(|digit| ALPHABET.contains(&digit))
+}
+
 /// Random letters and digits, five bits of chance each, at most 25 of them.
 pub(crate) fn chance(digits: u32) -> Result<String> {
     let mut text = String::new();

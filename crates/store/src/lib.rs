@@ -45,7 +45,7 @@
 //! | `files`, `keys`, `key_limits`, `tenant` | the other things that stay |
 //! | `foreign` | which files a provider keeps, and for whom |
 //! | `usage`, `responses` | what requests to models used, and answers kept for later |
-//! | `quota`, `growth`, `space` | what a tenant may keep, and what the disk can |
+//! | `quota`, `growth`, `space`, `incoming` | what a tenant may keep, and what the disk can |
 //! | `readiness`, `emptied`, `outage` | whether the store can be written, was lost, or is away |
 //! | `gc` | collecting what nobody refers to |
 //! | `page`, `id`, `time`, `words`, `error` | what the others are made of |
@@ -68,6 +68,7 @@ mod gc;
 mod growth;
 mod hidden;
 mod id;
+mod incoming;
 mod key_limits;
 mod keys;
 mod outage;

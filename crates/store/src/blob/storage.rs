@@ -16,11 +16,20 @@ use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, RetryConfig, 
 use url::Url;
 
 use crate::error::{Error, Result};
+use crate::id::{self, Prefix};
 use crate::space;
 
 /// How often, and for how long, a request to an object store is repeated.
 const MAX_RETRIES: usize = 3;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(10);
+/// Objects that are looked through for one of ours: in a bucket of others' there may be
+/// any number.
+const MAX_LISTED: usize = 50_000;
+/// How the library words the statuses of a refusal.
+const REFUSALS: [&str; 2] = [
+    "Server returned non-2xx status code: 401",
+    "Server returned non-2xx status code: 403",
+];
 
 /// An object store, and where in it our objects are.
 pub(crate) struct Storage {
@@ -64,14 +73,31 @@ impl Storage {
         })
     }
 
-    /// Whether there is any object of ours.
+    /// Whether there is any object of ours. A bucket may be shared with others, and who
+    /// may read and write its objects need not be allowed to list them: then it is not
+    /// known, and none counts.
     pub(crate) async fn has_objects(&self) -> Result<bool> {
-        let mut found = self.objects.list(Some(&self.prefix));
-        Ok(found.next().await.transpose()?.is_some())
+        let mut found = self.objects.list(Some(&self.prefix)).take(MAX_LISTED);
+        while let Some(object) = found.next().await {
+            match object {
+                Ok(object) if self.is_ours(&object.location) => return Ok(true),
+                Ok(_) => {}
+                Err(error) if is_refusal(&error) => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether an object has a place as [`Storage::path`] makes them.
+    fn is_ours(&self, path: &Path) -> bool {
+        let name = path.filename().unwrap_or_default();
+        id::is(Prefix::Blob, name) && *path == self.path(name)
     }
 
     /// Whether a folder takes a file, or an object store answers. Nothing is written to
-    /// an object store: that is paid for.
+    /// an object store: that is paid for. That the object which is looked for is missing
+    /// is a refusal where objects may not be listed, so a refusal is an answer too.
     pub(crate) async fn probe(&self) -> Result<()> {
         if let Some(folder) = &self.folder {
             let written = space::probe(folder.clone()).await;
@@ -82,6 +108,7 @@ impl Storage {
         }
         match self.objects.head(&self.path("readiness")).await {
             Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) if is_refusal(&error) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -151,6 +178,24 @@ impl Storage {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Whether an object store has answered, and that this is not allowed. For a list the
+/// library says so only in words, and the types in which it has the status are its own.
+fn is_refusal(error: &object_store::Error) -> bool {
+    use object_store::Error::{Generic, PermissionDenied, Unauthenticated};
+    match error {
+        PermissionDenied { .. } | Unauthenticated { .. } => true,
+        Generic { source, .. } => {
+            let first: &(dyn std::error::Error + 'static) = source.as_ref();
+            let mut causes = std::iter::successors(Some(first), |cause| cause.source());
+            causes.any(|cause| {
+                let text = cause.to_string();
+                REFUSALS.iter().any(|refusal| text.starts_with(refusal))
+            })
+        }
+        _ => false,
     }
 }
 

@@ -13,6 +13,7 @@
 mod bed;
 
 mod attack_data;
+mod bucket_access;
 mod collecting;
 mod crash;
 mod deleting;
