@@ -54,7 +54,7 @@ pub struct Settings {
     pub min_body_rate: u64,
     /// Bytes of request bodies in memory at once, of which a tenant has half.
     pub body_bytes_in_flight: usize,
-    /// Requests to models that a tenant may have under way at once. The server's owner may
+    /// Requests with a key that a tenant may have under way at once. The server's owner may
     /// have any number.
     pub requests_per_tenant: usize,
     /// How long a body waits for others to leave it room.

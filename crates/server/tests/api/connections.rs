@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use prowess_server::{Secret, ServeOptions, Settings};
+use prowess_store::Scope;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -151,20 +152,25 @@ async fn head(connection: &mut TcpStream, wanted: u32) {
     }
 }
 
+const MASTER: &str = "the-master-key-of-these-tests";
+
+/// A server that only answers to keys, and little to others.
+fn locked() -> Settings {
+    Settings {
+        master_key: Some(Secret::new(MASTER)),
+        ..Settings::default()
+    }
+}
+
 /// There is always an answer that waits for its client, and always another one.
 #[tokio::test]
 async fn answers_that_nobody_reads_keep_no_connection_however_often_they_are_given_up() {
-    const MASTER: &str = "the-master-key-of-these-tests";
-    let settings = Settings {
-        master_key: Some(Secret::new(MASTER)),
-        ..Settings::default()
-    };
     let options = ServeOptions {
         connections: 4,
         connections_per_address: Some(4),
         ..patient()
     };
-    let running = Running::start(settings, options).await;
+    let running = Running::start(locked(), options).await;
     let no_window = [0, 4, 0, 0, 0, 0];
     let mut unread = Vec::new();
     for path in ["/healthz", "/readyz", "/v1/skills", "/nothing-here"] {
@@ -232,4 +238,45 @@ async fn an_address_over_its_bound_makes_room_among_its_own() {
     rest(first).await;
     healthy(&mut second).await;
     healthy(&mut third).await;
+}
+
+#[tokio::test]
+async fn a_tenant_cannot_have_every_request_under_way_whatever_it_asks_for() {
+    let settings = Settings {
+        requests_per_tenant: 2,
+        ..locked()
+    };
+    let running = Running::start(settings, patient()).await;
+    let scopes = [Scope::Use, Scope::Publish];
+    let slow = running.server.key("slow", &scopes).await;
+    let other = running.server.key("other", &scopes).await;
+    let header = format!("x-api-key: {slow}\r\n");
+    let mut uploads = Vec::new();
+    for path in ["/v1/files", "/v1/skills"] {
+        uploads.push(running.begin(path, &header, b"").await);
+    }
+    for path in ["/v1/skills", "/v1/files", "/v1/models"] {
+        let refused = get_with(&running, path, &slow).await;
+        assert!(refused.starts_with("HTTP/1.1 429"), "{path}: {refused}");
+        assert!(refused.contains("tenant-requests-busy"), "{refused}");
+        for free in [other.as_str(), MASTER] {
+            let answer = get_with(&running, path, free).await;
+            assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
+        }
+    }
+    drop(uploads.pop());
+    while !get_with(&running, "/v1/skills", &slow)
+        .await
+        .starts_with("HTTP/1.1 200")
+    {
+        tokio::task::yield_now().await;
+    }
+}
+
+async fn get_with(running: &Running, path: &str, key: &str) -> String {
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\nconnection: close\r\n\r\n"
+    );
+    let stream = running.send(request.as_bytes()).await;
+    String::from_utf8(rest(stream).await).unwrap()
 }
