@@ -77,6 +77,11 @@ impl BodyBudget {
         }
     }
 
+    /// The most of one body that is counted: what a larger one has is not.
+    pub(crate) fn max_body_bytes(&self) -> usize {
+        self.share
+    }
+
     /// Nothing yet, for a body of a tenant.
     pub(crate) fn reserve<'a>(&'a self, tenant: &'a TenantId) -> Reservation<'a> {
         let hash = self.hasher.hash_one(tenant.as_str());

@@ -17,7 +17,7 @@ use axum::extract::multipart::Field;
 use axum::extract::{FromRequest, Multipart, Request};
 use bytes::Bytes;
 
-pub(crate) use file::FileForm;
+pub(crate) use file::{FileBounds, FileForm, spool_failed};
 pub(crate) use skill::{Part, SkillForm};
 pub(crate) use turns::Transfers;
 

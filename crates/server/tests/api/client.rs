@@ -59,10 +59,15 @@ impl Server {
     }
 
     pub(crate) async fn with(settings: Settings) -> Server {
+        Server::with_store(settings, |_| {}).await
+    }
+
+    /// A server whose store is changed before it is opened.
+    pub(crate) async fn with_store(settings: Settings, change: fn(&mut StoreConfig)) -> Server {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::open(&StoreConfig::local(folder.path()))
-            .await
-            .unwrap();
+        let mut config = StoreConfig::local(folder.path());
+        change(&mut config);
+        let store = Store::open(&config).await.unwrap();
         let app = App::new(store, settings);
         Server {
             front: app.front(),

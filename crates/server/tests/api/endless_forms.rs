@@ -18,7 +18,7 @@ const END: usize = 64 << 20;
 const MAX_TAKEN: usize = 256 << 10;
 
 /// A body that begins with something and goes on with a filling, and what was taken of it.
-fn endless(start: &str, filling: &str) -> (Body, Arc<AtomicUsize>) {
+pub(crate) fn endless(start: &str, filling: &str) -> (Body, Arc<AtomicUsize>) {
     let taken = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&taken);
     let filling = Bytes::from(filling.repeat(FRAME_BYTES / filling.len()));

@@ -15,6 +15,7 @@ mod connections;
 mod discovery;
 mod endless_forms;
 mod errors;
+mod file_room;
 mod files;
 mod in_flight;
 mod leaks;

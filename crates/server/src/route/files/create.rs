@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::dialect::Dialect;
 use crate::error::ApiError;
-use crate::form::FileForm;
+use crate::form::{FileBounds, FileForm};
 use crate::render;
 
 /// What OpenAI's clients may say a file is for.
@@ -32,7 +32,11 @@ pub(crate) async fn create(
 ) -> Result<Json<Value>, ApiError> {
     caller.may(Need::WriteFiles)?;
     let _turn = app.transfers().file(&caller.tenant).await?;
-    let mut form = FileForm::read(request, &app).await?;
+    let bounds = FileBounds {
+        max_bytes: app.settings().file_bytes,
+        stored_for: Some(&caller.tenant),
+    };
+    let mut form = FileForm::read(request, &app, bounds).await?;
     let purpose = purpose(dialect, form.purpose.as_deref())?.to_owned();
     let name = name(form.name.as_deref())?;
     let mime = mime(form.mime.as_deref()).to_owned();

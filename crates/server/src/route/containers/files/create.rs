@@ -1,5 +1,7 @@
 //! `POST /v1/containers/{container}/files`: a form with a file, or a stored file's id.
 
+use std::pin::pin;
+
 use axum::Json;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::header::CONTENT_TYPE;
@@ -11,7 +13,7 @@ use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::error::ApiError;
 use crate::extract::{Json as Body, Path};
-use crate::form::FileForm;
+use crate::form::{FileBounds, FileForm, spool_failed};
 
 pub(crate) async fn create(
     State(app): State<App>,
@@ -33,26 +35,32 @@ pub(crate) async fn create(
             .await?
     } else {
         let _turn = app.transfers().file(&caller.tenant).await?;
-        let mut form = FileForm::read(request, &app).await?;
-        // From here on it is in memory.
+        let file_bytes = app.settings().file_bytes;
+        let bounds = FileBounds {
+            // All of it is in memory later, and must be counted there.
+            max_bytes: file_bytes.min(app.bodies().max_body_bytes() as u64),
+            stored_for: None,
+        };
+        let mut form = FileForm::read(request, &app, bounds).await?;
         let mut reservation = app.bodies().reserve(&caller.tenant);
         let size = usize::try_from(form.size()).unwrap_or(usize::MAX);
         reservation.grow(size).await?;
         let name = form.name.clone().unwrap_or_default();
-        let name = name
-            .rsplit(['/', '\\'])
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        let content = form.content().try_fold(Vec::new(), |mut all, piece| {
-            all.extend_from_slice(&piece);
-            std::future::ready(Ok(all))
-        });
-        let content = content.await;
-        let content = content.map_err(|error| ApiError::unavailable("spool", &error))?;
-        containers.put(&id, &name, content).await?
+        let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+        let content = whole(&mut form, size).await?;
+        containers.put(&id, name, content).await?
     };
     Ok(Json(told(&id, &put)))
+}
+
+/// All of a file, for which there is room in the budget of bodies.
+async fn whole(form: &mut FileForm, size: usize) -> Result<Vec<u8>, ApiError> {
+    let mut all = Vec::with_capacity(size);
+    let mut pieces = pin!(form.content());
+    while let Some(piece) = pieces.try_next().await.map_err(spool_failed)? {
+        all.extend_from_slice(&piece);
+    }
+    Ok(all)
 }
 
 fn missing() -> ApiError {
