@@ -27,7 +27,7 @@ pub(crate) struct Estimate {
 impl Estimate {
     /// Of a request that a model is to answer.
     pub(crate) fn of_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
-        let number = |field: &str| raw.get(field)?.parse::<u64>().ok();
+        let number = |field: &str| bound(raw.get(field)?);
         let bound = OUTPUT_FIELDS.iter().filter_map(|field| number(field)).max();
         let bound = bound
             .unwrap_or(DEFAULT_OUTPUT_TOKENS)
@@ -65,6 +65,15 @@ impl Estimate {
     }
 }
 
+/// A number that bounds an answer, if there is one. What is no whole number (`1e5`,
+/// `100000.0`, `"100000"`) some upstreams take for one: it may mean any.
+fn bound(value: &str) -> Option<u64> {
+    match value {
+        "null" => None,
+        value => Some(value.parse().unwrap_or(u64::MAX)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,10 +91,22 @@ mod tests {
         assert_eq!(estimate(r#"{"max_output_tokens":7,"max_tokens":5}"#).1, 7);
         assert_eq!(estimate("{}").1, DEFAULT_OUTPUT_TOKENS);
         assert_eq!(
-            estimate(r#"{"max_tokens":null,"n":"x"}"#).1,
+            estimate(r#"{"max_tokens":null,"n":null}"#).1,
             DEFAULT_OUTPUT_TOKENS
         );
         let huge = format!(r#"{{"max_tokens":{},"n":{}}}"#, u64::MAX, u64::MAX);
         assert_eq!(estimate(&huge).1, MAX_OUTPUT_TOKENS);
+    }
+
+    #[test]
+    fn a_bound_that_is_no_whole_number_may_mean_any() {
+        for value in ["1e5", "100000.0", r#""100000""#, "-1", "1E2", "[5]", "true"] {
+            for field in OUTPUT_FIELDS.iter().chain([&ANSWERS_FIELD]) {
+                let body = format!(r#"{{"{field}":{value}}}"#);
+                assert_eq!(estimate(&body).1, MAX_OUTPUT_TOKENS, "{body}");
+            }
+        }
+        let body = r#"{"max_tokens": 10, "max_completion_tokens": "100000"}"#;
+        assert_eq!(estimate(body).1, MAX_OUTPUT_TOKENS);
     }
 }

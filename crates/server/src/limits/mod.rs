@@ -63,6 +63,7 @@ struct Used {
 impl Limits {
     /// Lets a request through, or says why not and when to come again. What it may use is
     /// held back until the reservation is settled; one without an estimate holds nothing.
+    /// That it was sent at all is counted before, by [`Limits::knock`].
     pub(crate) async fn admit(
         &self,
         store: &Store,
@@ -71,10 +72,7 @@ impl Limits {
         estimate: Option<Estimate>,
     ) -> Result<Option<Reservation>, Refusal> {
         let limits = &key.limits;
-        if limits.budget.is_none()
-            && limits.requests_per_minute.is_none()
-            && limits.tokens_per_minute.is_none()
-        {
+        if limits.budget.is_none() && limits.tokens_per_minute.is_none() {
             return Ok(None);
         }
         if let Some(budget) = limits.budget {
@@ -93,7 +91,7 @@ impl Limits {
         self.reserve(key, wanted.unwrap_or_default(), input.unwrap_or_default())
     }
 
-    /// Holds an amount back, if there is enough, and counts the request.
+    /// Holds an amount back, if there is enough.
     fn reserve(
         &self,
         key: &Arc<KeyRecord>,
@@ -103,7 +101,6 @@ impl Limits {
         let holds = wanted != Amount::default();
         self.with(key, |used, now| {
             used.check(key, wanted, now)?;
-            used.requests.take(1.0);
             used.tokens.take(wanted.tokens as f64);
             used.reserved = used.reserved.saturating_add(wanted.nanos);
             used.holders += u64::from(holds);
@@ -113,7 +110,8 @@ impl Limits {
         Ok(holds.then(reservation))
     }
 
-    /// The same for a request that calls no model: only its rate counts.
+    /// Counts a request by its rate, or refuses it. A request to a model is counted before
+    /// anything it names is looked up: else one that names nothing would cost nothing.
     pub(crate) fn knock(&self, key: &KeyRecord) -> Result<(), Refusal> {
         if key.limits.requests_per_minute.is_none() {
             return Ok(());
@@ -204,7 +202,7 @@ impl Used {
             let wait = self.tokens.wait_for(now, rate as f64, least as f64);
             refuse(wait, |wait| Refusal::tokens(key, rate, wait))?;
         }
-        self.check_requests(key, now)
+        Ok(())
     }
 
     fn check_requests(&mut self, key: &KeyRecord, now: Instant) -> Result<(), Refusal> {

@@ -2,8 +2,9 @@
 //!
 //! A request only adds its row to those of its kind. Nobody is woken for that but once
 //! in a while: to wake a task of another thread costs more than to answer a request.
-//! When too many kinds wait, the row is dropped, and counted: an answer never waits for
-//! the database.
+//! When too many kinds of a tenant wait, its next ones are added up without their models.
+//! When even that does not fit, the row is dropped, and counted: an answer never waits
+//! for the database.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -11,12 +12,17 @@ use std::hash::BuildHasher;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use prowess_store::{Store, UsageRow};
+use prowess_store::{Store, TenantId, UsageRow};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
-/// Kinds of rows that may wait to be written.
-const MOST: usize = 16_384;
+/// Kinds of rows with their models that may wait to be written: of a tenant, and of all.
+const MAX_TENANT_KINDS: usize = 256;
+const MAX_KINDS: usize = 16_384;
+/// With those that are added up without their models.
+const MAX_ALL_KINDS: usize = 2 * MAX_KINDS;
+/// What stands for the models of rows that are added up without them.
+const OTHER_MODELS: &str = "(other)";
 /// Kinds of rows written in one go.
 const BATCH: usize = 500;
 /// How long rows are gathered.
@@ -180,6 +186,8 @@ struct Batch {
     rows: Vec<UsageRow>,
     /// Where the row of a kind is, by the kind's hash.
     places: HashMap<u64, usize>,
+    /// Kinds of each tenant, with their models.
+    kinds: HashMap<TenantId, usize>,
     /// Where the last row went. The next is most often of the same kind.
     last: usize,
     hasher: RandomState,
@@ -189,24 +197,54 @@ struct Batch {
 impl Batch {
     /// Adds a row; false if there is no room.
     fn add(&mut self, row: UsageRow) -> bool {
+        let Some(mut row) = self.sum_up(row) else {
+            return true;
+        };
+        if self.has_room(&row.tenant) {
+            *self.kinds.entry(row.tenant.clone()).or_default() += 1;
+            self.push(row);
+            return true;
+        }
+        // Amounts are never lost to names: budgets are looked up by the key.
+        OTHER_MODELS.clone_into(&mut row.model);
+        OTHER_MODELS.clone_into(&mut row.upstream_model);
+        let Some(row) = self.sum_up(row) else {
+            return true;
+        };
+        if self.rows.len() >= MAX_ALL_KINDS {
+            return false;
+        }
+        self.push(row);
+        true
+    }
+
+    /// Whether another kind of a tenant's may be told from its others.
+    fn has_room(&self, tenant: &TenantId) -> bool {
+        let kinds = self.kinds.get(tenant).copied().unwrap_or_default();
+        kinds < MAX_TENANT_KINDS && self.rows.len() < MAX_KINDS
+    }
+
+    /// Adds a row to that of its kind; gives it back if there is none.
+    fn sum_up(&mut self, row: UsageRow) -> Option<UsageRow> {
         let same = |sum: &&mut UsageRow| kind(sum) == kind(&row);
         if let Some(sum) = self.rows.get_mut(self.last).filter(same) {
             add(sum, &row);
-            return true;
+            return None;
         }
         let hash = self.hasher.hash_one(kind(&row));
         self.last = self.places.get(&hash).copied().unwrap_or(self.rows.len());
         if let Some(sum) = self.rows.get_mut(self.last).filter(same) {
             add(sum, &row);
-            return true;
+            return None;
         }
-        if self.rows.len() >= MOST {
-            return false;
-        }
+        Some(row)
+    }
+
+    fn push(&mut self, row: UsageRow) {
+        let hash = self.hasher.hash_one(kind(&row));
         self.last = self.rows.len();
         self.places.insert(hash, self.last);
         self.rows.push(row);
-        true
     }
 }
 
@@ -233,5 +271,73 @@ fn add(sum: &mut UsageRow, row: &UsageRow) {
         (&mut sum.millis, row.millis),
     ] {
         *mine = mine.saturating_add(theirs);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(tenant: &str, model: String) -> UsageRow {
+        UsageRow {
+            tenant: TenantId::new(tenant).unwrap(),
+            key: Some(format!("key_{tenant}")),
+            upstream_model: model.clone(),
+            model,
+            provider: "p".to_owned(),
+            dialect: "chat".to_owned(),
+            status: 404,
+            requests: 1,
+            unpriced: 0,
+            estimated: 0,
+            input_tokens: 3,
+            output_tokens: 2,
+            cache_read_tokens: 0,
+            cache_write_tokens: 0,
+            cost_nanos: 7,
+            millis: 1,
+        }
+    }
+
+    fn of<'b>(batch: &'b Batch, tenant: &str) -> Vec<&'b UsageRow> {
+        let rows = batch.rows.iter();
+        rows.filter(|row| row.tenant.as_str() == tenant).collect()
+    }
+
+    #[test]
+    fn many_names_of_one_tenant_cost_others_no_row_and_nobody_an_amount() {
+        let mut batch = Batch::default();
+        let flood: usize = MAX_ALL_KINDS + 1_000;
+        for number in 0..flood {
+            assert!(batch.add(row("loud", format!("m{number}"))));
+        }
+        for number in 0..10 {
+            assert!(batch.add(row("quiet", format!("m{number}"))));
+        }
+        let loud = of(&batch, "loud");
+        assert_eq!(loud.len(), MAX_TENANT_KINDS + 1);
+        let last = loud.last().unwrap();
+        assert_eq!(last.model, OTHER_MODELS);
+        assert_eq!(last.key.as_deref(), Some("key_loud"));
+        let sum = |count: fn(&UsageRow) -> u64| loud.iter().map(|row| count(row)).sum::<u64>();
+        assert_eq!(sum(|row| row.requests), flood as u64);
+        assert_eq!(sum(|row| row.cost_nanos), 7 * flood as u64);
+        let quiet = of(&batch, "quiet");
+        assert_eq!(quiet.len(), 10);
+        assert!(quiet.iter().all(|row| row.model != OTHER_MODELS));
+    }
+
+    #[test]
+    fn when_many_tenants_have_many_names_all_amounts_are_still_there() {
+        let mut batch = Batch::default();
+        let tenants = MAX_KINDS / MAX_TENANT_KINDS + 10;
+        for tenant in 0..tenants {
+            for number in 0..MAX_TENANT_KINDS + 5 {
+                assert!(batch.add(row(&format!("t{tenant}"), format!("m{number}"))));
+            }
+        }
+        let requests: u64 = batch.rows.iter().map(|row| row.requests).sum();
+        assert_eq!(requests, (tenants * (MAX_TENANT_KINDS + 5)) as u64);
+        assert!(batch.rows.len() <= MAX_KINDS + tenants);
     }
 }

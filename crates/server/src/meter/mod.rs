@@ -6,6 +6,7 @@
 
 mod ledger;
 mod scan;
+mod text;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
@@ -25,6 +26,9 @@ use crate::telemetry::{Parent, Span};
 
 /// The status of an answer whose client left before its end.
 const CLIENT_LEFT: u16 = 499;
+/// What stands for the model in the row of a request that found no way to one: what a
+/// client may write there has no bound.
+const UNKNOWN_MODEL: &str = "(unknown)";
 /// Characters of a model's name that are kept; clients may write anything.
 const MODEL_CHARS: usize = 200;
 
@@ -37,6 +41,8 @@ struct Seen {
     key: Option<Arc<KeyRecord>>,
     client: Client,
     model: String,
+    /// Whether the model is one that the caller may use.
+    routed: bool,
     streamed: bool,
     parent: Option<Parent>,
     arrived: Instant,
@@ -69,6 +75,7 @@ impl Meter {
             key: caller.key().cloned(),
             client,
             model: shortened(model),
+            routed: false,
             streamed,
             parent: None,
             arrived: Instant::now(),
@@ -90,6 +97,11 @@ impl Meter {
     /// The span of the client's, in a trace that goes on here.
     pub(crate) fn within(&mut self, parent: Option<Parent>) {
         self.0.parent = parent;
+    }
+
+    /// There is a way to the model, and the caller may take it: the row may name it.
+    pub(crate) fn routed(&mut self) {
+        self.0.routed = true;
     }
 
     /// What the key's limits hold back for it, until its end.
@@ -206,7 +218,10 @@ impl Seen {
         UsageRow {
             tenant: self.tenant.clone(),
             key: self.key.as_ref().map(|key| key.id.clone()),
-            model: std::mem::take(&mut self.model),
+            model: match self.routed {
+                true => std::mem::take(&mut self.model),
+                false => UNKNOWN_MODEL.to_owned(),
+            },
             provider: std::mem::take(&mut self.provider),
             upstream_model: std::mem::take(&mut self.upstream_model),
             dialect: word(self.client).to_owned(),

@@ -11,6 +11,8 @@ use memchr::memmem::Finder;
 use prowess_wire::Client;
 use prowess_wire::neutral::Usage;
 
+use super::text::TextCounter;
+
 const KEY: &[u8] = b"\"usage\":";
 /// Searchers are made once: that takes longer than to look through an event.
 static KEYS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(KEY));
@@ -24,6 +26,9 @@ pub(crate) struct Scanner {
     state: State,
     usage: Option<Usage>,
     events: u64,
+    text: TextCounter,
+    /// Bytes of text when the last counts were found.
+    counted_text: u64,
 }
 
 enum State {
@@ -48,6 +53,8 @@ impl Scanner {
             state: State::Looking(Vec::new()),
             usage: None,
             events: 0,
+            text: TextCounter::new(client),
+            counted_text: 0,
         }
     }
 
@@ -61,11 +68,22 @@ impl Scanner {
         self.events
     }
 
+    /// Bytes of text that have passed.
+    pub(crate) fn text_bytes(&self) -> u64 {
+        self.text.bytes()
+    }
+
+    /// Whether text has passed since the last counts, which then do not include it.
+    pub(crate) fn has_uncounted_text(&self) -> bool {
+        self.text.bytes() > self.counted_text
+    }
+
     /// Looks through the next bytes.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.events += EVENTS.find_iter(chunk).count() as u64;
         let mut rest = chunk;
         while !rest.is_empty() {
+            let (before, mut counts) = (rest, None);
             rest = match &mut self.state {
                 State::Looking(tail) => match find(tail, rest) {
                     Some(after) => {
@@ -80,8 +98,7 @@ impl Scanner {
                 State::Reading(object) => match object.read(rest) {
                     Read::More => &[],
                     Read::Done(after) => {
-                        let bytes = std::mem::take(&mut object.bytes);
-                        self.found(&bytes);
+                        counts = Some(std::mem::take(&mut object.bytes));
                         self.state = State::Looking(Vec::new());
                         after
                     }
@@ -91,11 +108,18 @@ impl Scanner {
                     }
                 },
             };
+            // What was passed over, up to the counts: they are of the text before them.
+            let passed = before.len().saturating_sub(rest.len());
+            self.text.push(before.get(..passed).unwrap_or_default());
+            if let Some(counts) = counts {
+                self.found(&counts);
+            }
         }
     }
 
     fn found(&mut self, object: &[u8]) {
         if let Some(usage) = prowess_wire::read_counts(self.client, object) {
+            self.counted_text = self.text.bytes();
             self.usage.get_or_insert_default().raise(&usage);
         }
     }
@@ -207,6 +231,24 @@ mod tests {
         }
         for size in 1..CHAT.len() {
             assert_eq!(scan(Client::Chat, CHAT, size), (10, 20, 10), "{size}");
+        }
+    }
+
+    #[test]
+    fn text_behind_the_last_counts_is_uncounted_in_any_cut_of_the_bytes() {
+        let end = ANTHROPIC.find("data: {\"type\":\"message_delta\"").unwrap();
+        let written = r#""usage":{"input_tokens":999}"#.len() as u64;
+        for size in 1..=ANTHROPIC.len() {
+            let mut scanner = Scanner::new(Client::Messages);
+            for piece in ANTHROPIC.as_bytes()[..end].chunks(size) {
+                scanner.push(piece);
+            }
+            assert!(scanner.has_uncounted_text(), "{size}");
+            assert_eq!(scanner.text_bytes(), written, "{size}");
+            for piece in ANTHROPIC.as_bytes()[end..].chunks(size) {
+                scanner.push(piece);
+            }
+            assert!(!scanner.has_uncounted_text(), "{size}");
         }
     }
 

@@ -57,6 +57,52 @@ async fn leaving_in_the_middle_of_a_stream_closes_the_upstream() {
     }
 }
 
+/// What all requests so far used, once it is written down.
+async fn output_tokens(gateway: &Gateway) -> (u64, u64) {
+    loop {
+        gateway.app.settle().await;
+        let answer = gateway.get("/v1/usage", &[]).await.json();
+        let sum = &answer["data"][0];
+        if let Some(tokens) = sum["output_tokens"].as_u64() {
+            return (tokens, sum["requests_estimated"].as_u64().unwrap());
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn text_that_was_read_is_paid_for_by_who_leaves_before_its_counts() {
+    let text = "word ".repeat(800);
+    let stream = MESSAGES_STREAM.replace("Looking.", &text);
+    let end = stream.find("event: message_delta").unwrap();
+    for client in [Client::Messages, Client::Chat, Client::Responses] {
+        let gateway = Gateway::start().await;
+        gateway.upstream.answer(Told::sse(&stream[..end]).hang());
+        let mut connection = asked(&gateway, client, "ant/m1").await;
+        // The tool's input is the last that comes before the counts.
+        read_until(&mut connection, "Bern").await;
+        drop(connection);
+        gateway.upstream.client_left().await;
+        let (tokens, estimated) = output_tokens(&gateway).await;
+        assert!((1_000..1_020).contains(&tokens), "{client:?}: {tokens}");
+        assert_eq!(estimated, 1, "{client:?}");
+    }
+}
+
+#[tokio::test]
+async fn leaving_behind_the_counts_changes_nothing_about_them() {
+    let text = "word ".repeat(800);
+    let stream = MESSAGES_STREAM.replace("Looking.", &text);
+    let end = stream.find("event: message_stop").unwrap();
+    let gateway = Gateway::start().await;
+    gateway.upstream.answer(Told::sse(&stream[..end]).hang());
+    let mut connection = asked(&gateway, Client::Messages, "ant/m1").await;
+    read_until(&mut connection, "message_delta").await;
+    drop(connection);
+    gateway.upstream.client_left().await;
+    assert_eq!(output_tokens(&gateway).await, (10, 0));
+}
+
 #[tokio::test]
 async fn leaving_before_the_answer_begins_closes_the_upstream() {
     for (client, model) in [(Client::Messages, "ant/m1"), (Client::Messages, "oai/m1")] {

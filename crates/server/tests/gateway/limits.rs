@@ -87,6 +87,28 @@ async fn a_key_may_ask_only_so_often() {
 }
 
 #[tokio::test]
+async fn requests_that_name_no_model_of_the_key_count_as_well() {
+    let gateway = Gateway::start().await;
+    let limits = KeyLimits {
+        requests_per_minute: Some(2),
+        models: vec!["stage/*".to_owned(), "no*".to_owned()],
+        ..KeyLimits::default()
+    };
+    for client in CLIENTS {
+        let key = gateway.key("default", Scope::Use, &limits).await;
+        let forbidden = ask(&gateway, client, "ant/m1", &key).await;
+        assert_eq!(forbidden.status, 403, "{}", forbidden.text());
+        let unknown = ask(&gateway, client, "nobody", &key).await;
+        assert_eq!(unknown.status, 404, "{}", unknown.text());
+        for model in ["ant/m1", "nobody", "stage/hero"] {
+            let refused = ask(&gateway, client, model, &key).await;
+            assert_eq!(refused.status, 429, "{}", refused.text());
+            assert!(refused.header("retry-after").is_some());
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_key_may_use_only_so_many_tokens() {
     let gateway = Gateway::start().await;
     gateway.upstream.answer_always(Told::json(200, MESSAGES));

@@ -13,6 +13,9 @@ use tokio_util::sync::CancellationToken;
 use crate::bodies::{MESSAGES_STREAM, question};
 use crate::gateway::Gateway;
 
+/// Tenants besides the slow one.
+const OTHERS: usize = 8;
+
 /// Asks for a stream; gives the status of the answer, and the rest of it to be read.
 async fn ask(address: SocketAddr, key: &str) -> (String, TcpStream) {
     let body = question(Client::Messages, "ant/m1", true).to_string();
@@ -38,7 +41,12 @@ async fn a_tenant_cannot_have_every_request_under_way() {
     let none = KeyLimits::default();
     let slow = gateway.key("slow", Scope::Use, &none).await;
     let same = gateway.key("slow", Scope::Use, &none).await;
-    let other = gateway.key("other", Scope::Use, &none).await;
+    // Two tenants may share a counter, by chance; several others hardly all do.
+    let mut others = Vec::new();
+    for number in 0..OTHERS {
+        let tenant = format!("other-{number}");
+        others.push(gateway.key(&tenant, Scope::Use, &none).await);
+    }
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (stop, options) = (CancellationToken::new(), ServeOptions::default());
@@ -57,7 +65,11 @@ async fn a_tenant_cannot_have_every_request_under_way() {
         assert_ne!(refused.read_buf(&mut told).await.unwrap(), 0);
     }
     assert!(String::from_utf8_lossy(&told).contains("retry-after: 1\r\n"));
-    assert_eq!(ask(address, &other).await.0, "200");
+    let mut answered = 0;
+    for other in &others {
+        answered += usize::from(ask(address, other).await.0 == "200");
+    }
+    assert!(answered > OTHERS / 2, "{answered} of {OTHERS}");
     // The end of an answer makes room.
     drop(connection);
     while ask(address, &slow).await.0 == "429" {

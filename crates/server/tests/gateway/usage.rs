@@ -103,11 +103,59 @@ async fn failures_are_counted_with_their_status() {
     assert_eq!(
         counts,
         [
+            ("(unknown)", Some(1)),
             ("ant/m1", Some(1)),
-            ("nobody", Some(1)),
             ("stage/hero", Some(1))
         ]
     );
+}
+
+#[tokio::test]
+async fn names_of_models_that_nobody_may_use_are_not_written_down() {
+    let gateway = Gateway::start().await;
+    let limits = KeyLimits {
+        models: vec!["stage/*".to_owned()],
+        ..KeyLimits::default()
+    };
+    let limited = gateway.key("default", Scope::Use, &limits).await;
+    let any = KeyLimits::default();
+    let unlimited = gateway.key("default", Scope::Use, &any).await;
+    for number in 0..20 {
+        for (key, model, status) in [
+            (&limited, "ant/secret", 403),
+            (&limited, "nobody", 403),
+            (&unlimited, "nobody", 404),
+        ] {
+            let model = format!("{model}{number}");
+            let asked = question(Client::Chat, &model, false).to_string();
+            let headers = [("x-api-key", key.as_str())];
+            let answer = gateway.send("/v1/chat/completions", &headers, asked).await;
+            assert_eq!(answer.status, status, "{}", answer.text());
+        }
+    }
+    let sums = sums(&gateway, "by=model").await;
+    assert_eq!(sums.len(), 1, "{sums:?}");
+    assert_eq!(sums[0]["model"], "(unknown)");
+    assert_eq!(sums[0]["requests"], 60);
+}
+
+#[tokio::test]
+async fn any_number_of_names_that_lead_to_a_provider_is_counted_in_full() {
+    let gateway = Gateway::start().await;
+    gateway.upstream.answer_always(Told::json(200, MESSAGES));
+    for number in 0..300 {
+        let asked = question(Client::Messages, &format!("ant/m{number}"), false).to_string();
+        let answer = gateway.post("/v1/messages", asked).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let sums = sums(&gateway, "by=provider").await;
+    let found = |field: &str| {
+        sums.iter()
+            .filter_map(|sum| sum[field].as_u64())
+            .sum::<u64>()
+    };
+    assert_eq!(found("requests"), 300);
+    assert_eq!(found("input_tokens"), 30 * 300);
 }
 
 #[tokio::test]

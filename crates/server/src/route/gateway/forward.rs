@@ -216,12 +216,15 @@ impl Asked<'_> {
         meter: &mut Meter,
     ) -> Result<Route, Failure> {
         let key = self.caller.key();
-        if let Some(key) = key
-            && !key.limits.allows_model(model)
-        {
-            return Err(Refusal::model(key, model).into());
+        if let Some(key) = key {
+            // Also those that name no model of theirs: each is answered and written down.
+            self.app.limits().knock(key)?;
+            if !key.limits.allows_model(model) {
+                return Err(Refusal::model(key, model).into());
+            }
         }
         let route = route(self.app, model)?;
+        meter.routed();
         if let Some(key) = key {
             let (limits, store) = (self.app.limits(), self.app.store());
             // Counting tokens uses none.

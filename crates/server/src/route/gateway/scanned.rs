@@ -13,7 +13,7 @@ use prowess_wire::neutral::{ApiError, Usage};
 use crate::meter::{Meter, Scanner};
 
 /// About how many bytes of text make a token.
-const BYTES_PER_TOKEN: usize = 4;
+const BYTES_PER_TOKEN: u64 = 4;
 
 type Piece = Result<Bytes, Box<ApiError>>;
 
@@ -24,6 +24,7 @@ pub(super) struct Scanned {
     meter: Meter,
     status: u16,
     asked_bytes: usize,
+    ended: bool,
 }
 
 impl Scanned {
@@ -40,7 +41,14 @@ impl Scanned {
             meter,
             status: status.as_u16(),
             asked_bytes,
+            ended: false,
         }
+    }
+}
+
+impl Scanned {
+    fn text_tokens(&self) -> u64 {
+        self.scanner.text_bytes().div_ceil(BYTES_PER_TOKEN)
     }
 }
 
@@ -56,6 +64,7 @@ impl Stream for Scanned {
                 self.meter.failed(error.status, code);
             }
             None => {
+                self.ended = true;
                 let status = self.status;
                 self.meter.ended(status);
             }
@@ -66,16 +75,26 @@ impl Stream for Scanned {
 
 /// However it ends: what was found is counted, and what was not is guessed. Of a stream
 /// of Chat Completions the counts come only when the client asked for them, and asking
-/// on its behalf would change what it gets.
+/// on its behalf would change what it gets. In a stream of Messages the count of the
+/// answer stands behind its text: a client that leaves before it has read the text all
+/// the same.
 impl Drop for Scanned {
     fn drop(&mut self) {
         match self.scanner.usage() {
-            Some(usage) => self.meter.used(usage),
+            Some(usage) => {
+                self.meter.used(usage);
+                if !self.ended && self.scanner.has_uncounted_text() {
+                    self.meter.guess(&Usage {
+                        output_tokens: self.text_tokens(),
+                        ..Usage::default()
+                    });
+                }
+            }
             None if self.status < 400 && self.scanner.events() > 0 => {
                 self.meter.guess(&Usage {
-                    input_tokens: (self.asked_bytes / BYTES_PER_TOKEN) as u64,
-                    // Most servers send an event for each token.
-                    output_tokens: self.scanner.events(),
+                    input_tokens: self.asked_bytes as u64 / BYTES_PER_TOKEN,
+                    // Most servers send an event for each token, and some for several.
+                    output_tokens: self.scanner.events().max(self.text_tokens()),
                     ..Usage::default()
                 });
             }

@@ -27,6 +27,9 @@ pub(super) struct Written<S> {
     reply: Reply,
     quiet: Quiet,
     said_bytes: usize,
+    /// Bytes of text when the last counts came.
+    counted_bytes: usize,
+    ended: bool,
     /// The answer being kept, and the bytes that end it: whoever has those may ask for
     /// it at once.
     keeping: Option<(BoxFuture<'static, ()>, Bytes)>,
@@ -40,6 +43,8 @@ impl<S> Written<S> {
             quiet: Quiet::new(reply.ping),
             reply,
             said_bytes: 0,
+            counted_bytes: 0,
+            ended: false,
             keeping: None,
         }
     }
@@ -67,10 +72,16 @@ impl<S> Written<S> {
         let meter = &mut self.reply.meter;
         match event {
             StreamEvent::MessageStart { usage, .. } | StreamEvent::MessageDelta { usage, .. } => {
+                if usage.output_tokens > 0 {
+                    self.counted_bytes = self.said_bytes;
+                }
                 meter.used(usage);
             }
             StreamEvent::BlockDelta { delta, .. } => self.said_bytes += length(delta),
-            StreamEvent::MessageStop => meter.ended_with_usage(200),
+            StreamEvent::MessageStop => {
+                self.ended = true;
+                meter.ended_with_usage(200);
+            }
             StreamEvent::Error(error) => {
                 meter.failed(
                     error.status,
@@ -89,12 +100,16 @@ fn length(delta: &Delta) -> usize {
     }
 }
 
-/// An upstream that counts nothing is counted by its bytes.
+/// An upstream that counts nothing is counted by its bytes, and so is an answer that the
+/// client left before its counts came.
 impl<S> Drop for Written<S> {
     fn drop(&mut self) {
-        if !self.reply.meter.has_usage() && self.said_bytes > 0 {
+        let counted = self.reply.meter.has_usage();
+        let uncounted = !self.ended && self.said_bytes > self.counted_bytes;
+        if uncounted || (!counted && self.said_bytes > 0) {
+            let asked_tokens = (self.reply.asked_bytes / BYTES_PER_TOKEN) as u64;
             self.reply.meter.guess(&Usage {
-                input_tokens: (self.reply.asked_bytes / BYTES_PER_TOKEN) as u64,
+                input_tokens: if counted { 0 } else { asked_tokens },
                 output_tokens: self.said_bytes.div_ceil(BYTES_PER_TOKEN) as u64,
                 ..Usage::default()
             });
