@@ -280,3 +280,15 @@ async fn get_with(running: &Running, path: &str, key: &str) -> String {
     let stream = running.send(request.as_bytes()).await;
     String::from_utf8(rest(stream).await).unwrap()
 }
+
+/// It is one piece, which is given away in several.
+#[tokio::test]
+async fn a_large_answer_arrives_whole() {
+    let running = Running::start(Settings::default(), patient()).await;
+    let answer = running.get("/openapi.json").await;
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(body.len() > 64 << 10, "{}", body.len());
+    let length = format!("content-length: {}\r\n", body.len());
+    assert!(format!("{head}\r\n").contains(&length), "{head}");
+    serde_json::from_str::<serde_json::Value>(body).unwrap();
+}
