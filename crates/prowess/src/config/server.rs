@@ -71,10 +71,10 @@ pub(super) struct Raw {
     /// Bytes a second that a body must come at on average after its first 30 seconds; 0 for
     /// any. 4096 when left out.
     min_body_rate: Option<u64>,
-    /// Requests to models that a tenant may have under way at once; half of `connections`
+    /// Requests with a key that a tenant may have under way at once; half of `connections`
     /// when left out. The master key may have any number.
     requests_per_tenant: Option<usize>,
-    /// Connections at once. Beyond that, the oldest one without a request is closed for
+    /// Connections at once. Beyond that, one never used or idle for longest is closed for
     /// each that comes, of the address that has most; if all have requests under way, who
     /// comes is told to try again.
     connections: Option<usize>,
