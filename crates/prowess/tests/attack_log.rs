@@ -5,8 +5,8 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const REQUESTS: usize = 2_000;
+/// The state of a socket that listens, as the system writes it.
+const LISTENING: &str = "0A";
 /// Every so many requests one is for a model.
 const MODEL_EVERY: usize = 20;
 const CHAT: &str = r#"{"model":"demo","messages":[{"role":"user","content":"Hello"}]}"#;
@@ -72,23 +74,24 @@ impl Served {
         (served, log)
     }
 
-    /// A server whose log goes there. It cannot say where it listens.
+    /// A server whose log goes there. It cannot say where it listens; the system can.
     fn with_log(stderr: File) -> Served {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = free.local_addr().unwrap().to_string();
-        drop(free);
-        let (child, folder) = Served::spawn(&address, stderr.into());
-        let served = Served {
+        let (child, folder) = Served::spawn("127.0.0.1:0", stderr.into());
+        let mut served = Served {
             child,
-            address,
+            address: String::new(),
             _folder: folder,
         };
         let until = Instant::now() + PATIENCE;
-        while TcpStream::connect(&served.address).is_err() {
+        loop {
+            assert_eq!(served.child.try_wait().unwrap(), None, "it ended");
+            if let Some(port) = listening_port(served.child.id()) {
+                served.address = format!("127.0.0.1:{port}");
+                return served;
+            }
             assert!(Instant::now() < until, "it does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
-        served
     }
 
     /// Sends requests one after the other; gives their ids. Each must be answered.
@@ -125,6 +128,25 @@ impl Served {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+/// The port on which a process listens, if it does: of all sockets of the system the one
+/// that is among its files.
+fn listening_port(pid: u32) -> Option<u16> {
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+    let links: Vec<PathBuf> = files
+        .flatten()
+        .filter_map(|file| std::fs::read_link(file.path()).ok())
+        .collect();
+    let sockets = std::fs::read_to_string(format!("/proc/{pid}/net/tcp")).ok()?;
+    sockets.lines().skip(1).find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let (local, state, inode) = (fields.get(1)?, fields.get(3)?, fields.get(9)?);
+        let link = PathBuf::from(format!("socket:[{inode}]"));
+        let (_, port) = local.split_once(':')?;
+        let found = *state == LISTENING && links.contains(&link);
+        found.then(|| u16::from_str_radix(port, 16).ok())?
+    })
 }
 
 /// Reads one answer, which must be a good one; gives the request's id.
