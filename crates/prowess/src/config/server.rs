@@ -68,7 +68,7 @@ pub(super) struct Raw {
     /// Bytes of request bodies in memory at once, of which a tenant has half; 512 MiB when
     /// left out. A body that does not fit waits a few seconds and is then refused.
     body_bytes_in_flight: Option<usize>,
-    /// Bytes a second that a body must come at on average after its first 30 seconds; 0 for
+    /// Bytes a second that a body must come at in each half minute after its first; 0 for
     /// any. 4096 when left out.
     min_body_rate: Option<u64>,
     /// Requests with a key that a tenant may have under way at once; half of `connections`
