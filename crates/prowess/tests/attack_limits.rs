@@ -257,6 +257,31 @@ fn a_bound_that_is_higher_than_the_limit_can_be_asked_for_alone() {
 }
 
 #[test]
+fn a_bound_that_is_no_whole_number_holds_back_as_much_as_it_may_mean() {
+    for bound in ["1e5", "100000.0", "\"100000\""] {
+        let served = Served::start(&["--budget", "1"]);
+        let body = CHAT.replace("\"max_tokens\":10", &format!("\"max_tokens\":{bound}"));
+        let statuses = served.storm("/v1/chat/completions", &body);
+        assert_eq!(count(&statuses, 200), 1, "{bound}: {statuses:?}");
+        assert_eq!(count(&statuses, 429), MANY - 1, "{bound}: {statuses:?}");
+    }
+}
+
+#[test]
+fn names_of_models_that_do_not_exist_count_by_the_rate() {
+    let served = Served::start(&["--rpm", "3"]);
+    let statuses: Vec<u16> = (0..10)
+        .map(|number| {
+            let body = CHAT.replace("\"mo\"", &format!("\"nobody-{number}\""));
+            served.ask("/v1/chat/completions", &body).0
+        })
+        .collect();
+    // One comes back every 20 seconds, which a busy machine may take.
+    assert_eq!(statuses.get(..3), Some(&[404; 3][..]), "{statuses:?}");
+    assert!(count(&statuses, 429) >= 5, "{statuses:?}");
+}
+
+#[test]
 fn clients_that_leave_give_back_what_was_held_for_them() {
     let served = Served::start(&["--budget", "1", "--tpm", "2000"]);
     let body = CHAT.replace("\"max_tokens\":10", "\"max_tokens\":1900");

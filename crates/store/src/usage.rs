@@ -24,7 +24,8 @@ pub struct UsageRow {
     pub tenant: TenantId,
     /// With which key; none for the server's owner.
     pub key: Option<String>,
-    /// The model, as the client named it.
+    /// The model, as the client named it; `(unknown)` when there was no way to it, and
+    /// `(other)` for the rest of a tenant that named too many at once.
     pub model: String,
     /// The provider that answered; empty when none was reached.
     pub provider: String,
