@@ -40,6 +40,6 @@ pub fn rewrite(bytes: &[u8], tls_host: Option<&str>, secrets: &[Secret]) -> Opti
 pub fn server_name(bytes: &[u8]) -> Option<String> {
     match client_hello::server_name(bytes) {
         Hello::Name(name) => Some(name.to_string()),
-        Hello::Incomplete | Hello::Refused(_) => None,
+        Hello::Encrypted(_) | Hello::Incomplete | Hello::Refused(_) => None,
     }
 }

@@ -147,6 +147,8 @@ pub enum Verdict {
     BadCertificate,
     /// The client does not trust the certificate it is shown where TLS is opened.
     NotTrusted,
+    /// The client and the proxy did not agree on TLS where it is opened.
+    Handshake,
     /// TLS for another name than was asked for, or no TLS at all.
     OtherName,
     /// Not a request this proxy takes.
@@ -167,6 +169,7 @@ impl Verdict {
             Self::NotTrusted => {
                 "the client does not trust the certificates in the file that SSL_CERT_FILE names"
             }
+            Self::Handshake => "the TLS handshake of the client with the proxy failed",
             Self::OtherName => "TLS is for another name, or is no TLS",
             Self::BadRequest => "this is not a request the proxy takes",
         }

@@ -1,9 +1,9 @@
 //! The name that a TLS client asks for, read strictly from its first record.
 //!
 //! Exactly one reading is accepted: one record that holds one ClientHello, every length
-//! exact, no extension twice, one `server_name` with one host name. A client that hides
-//! the name (encrypted ClientHello) is refused: the name that can be seen would then not
-//! be the one that the server answers for.
+//! exact, no extension twice, one `server_name` with one host name. Where a client may hide
+//! another name (encrypted ClientHello) that is said: the name that can be seen is then the
+//! right one only for whoever answers it, and cannot read the other.
 
 use super::authority::HostName;
 use std::collections::BTreeSet;
@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 pub(crate) enum Hello {
     /// A ClientHello for this name.
     Name(HostName),
+    /// The same with an encrypted ClientHello (ECH) in it, for which servers may answer
+    /// instead. Browsers also send one that means nothing.
+    Encrypted(HostName),
     /// The beginning of one.
     Incomplete,
     /// Nothing that is let through, and why.
@@ -33,6 +36,10 @@ const SERVER_NAME: u16 = 0;
 /// Extensions that hide the real name: the encrypted ClientHello, and its first draft.
 const HIDING: [u16; 2] = [0xfe0d, 0xffce];
 
+/// Why one with such an extension is not passed on.
+pub(crate) const ENCRYPTED: &str = "the ClientHello is encrypted (ECH), so its name cannot be \
+    checked; turn ECH off in the client (Chromium: --disable-features=EncryptedClientHello)";
+
 const NOT_TLS: &str = "this is not TLS: a record with a ClientHello must come first";
 const BAD_LENGTHS: &str = "the lengths in the ClientHello do not fit";
 
@@ -43,7 +50,8 @@ pub(crate) fn server_name(bytes: &[u8]) -> Hello {
         return Hello::Incomplete;
     };
     match record.and_then(read_hello) {
-        Ok(name) => Hello::Name(name),
+        Ok((name, false)) => Hello::Name(name),
+        Ok((name, true)) => Hello::Encrypted(name),
         Err(why) => Hello::Refused(why),
     }
 }
@@ -64,7 +72,8 @@ fn first_record(bytes: &[u8]) -> Option<Result<&[u8], &'static str>> {
     rest.get(..length).map(Ok)
 }
 
-fn read_hello(record: &[u8]) -> Result<HostName, &'static str> {
+/// The name, and whether there may be another that is encrypted.
+fn read_hello(record: &[u8]) -> Result<(HostName, bool), &'static str> {
     let mut message = Reader(record);
     if message.take(1).ok_or(BAD_LENGTHS)? != [CLIENT_HELLO] {
         return Err(NOT_TLS);
@@ -89,7 +98,7 @@ fn read_extensions<'a>(hello: &mut Reader<'a>) -> Option<&'a [u8]> {
     fits.then(|| hello.prefixed(2)).flatten()
 }
 
-fn find_name(mut extensions: Reader<'_>) -> Result<HostName, &'static str> {
+fn find_name(mut extensions: Reader<'_>) -> Result<(HostName, bool), &'static str> {
     let mut seen = BTreeSet::new();
     let mut name = None;
     while !extensions.0.is_empty() {
@@ -98,14 +107,13 @@ fn find_name(mut extensions: Reader<'_>) -> Result<HostName, &'static str> {
         if !seen.insert(kind) {
             return Err("the ClientHello has an extension twice");
         }
-        if HIDING.contains(&kind) {
-            return Err("the ClientHello is encrypted (ECH), so its name cannot be checked");
-        }
         if kind == SERVER_NAME {
             name = Some(read_name(content)?);
         }
     }
-    name.ok_or("the ClientHello names no server (SNI)")
+    let is_encrypted = HIDING.iter().any(|kind| seen.contains(kind));
+    name.map(|name| (name, is_encrypted))
+        .ok_or("the ClientHello names no server (SNI)")
 }
 
 /// The one host name of a `server_name` extension.

@@ -110,7 +110,26 @@ fn other_beginnings_are_refused_at_once() {
 fn only_one_name_in_one_place_is_accepted() {
     for bytes in ambiguous("a.test", "evil.test") {
         let found = server_name(&bytes);
-        assert!(matches!(found, Hello::Refused(_)), "{found:?} {bytes:?}");
+        assert!(!matches!(found, Hello::Name(_)), "{found:?} {bytes:?}");
+    }
+}
+
+#[test]
+fn a_name_beside_an_encrypted_one_is_not_taken_for_the_only_one() {
+    let name = server_names(&[entry(HOST_NAME, "a.test")]);
+    for kind in HIDING {
+        let hidden = extension(kind, b"hidden");
+        for extensions in [
+            [name.clone(), hidden.clone()],
+            [hidden.clone(), name.clone()],
+        ] {
+            let expected = Hello::Encrypted(HostName::parse("a.test").unwrap());
+            assert_eq!(server_name(&hello_with(&extensions)), expected);
+        }
+        let twice = hello_with(&[hidden.clone(), name.clone(), hidden.clone()]);
+        assert!(matches!(server_name(&twice), Hello::Refused(_)));
+        let alone = hello_with(&[hidden]);
+        assert!(matches!(server_name(&alone), Hello::Refused(_)));
     }
 }
 

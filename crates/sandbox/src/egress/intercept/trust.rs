@@ -4,7 +4,9 @@
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use prowess_launcher::spec::FILES_DIR;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags};
 use rustls::pki_types::CertificateDer;
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
@@ -24,13 +26,24 @@ const VARIABLES: [&str; 7] = [
 ];
 
 /// Where a root file system keeps all certificates it trusts in one file.
-const RUNTIME_BUNDLES: [&str; 3] = [
+const BUNDLES: [&str; 5] = [
     "etc/ssl/certs/ca-certificates.crt",
     "etc/pki/tls/certs/ca-bundle.crt",
+    "etc/ssl/ca-bundle.pem",
+    "etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
     "etc/ssl/cert.pem",
 ];
 
-/// Most that is read of such a file.
+/// The root of the server itself.
+const SERVER_ROOT: &str = "/";
+
+/// How often a file is looked for while others move what is on the way to it.
+const MAX_OPEN_TRIES: usize = 8;
+
+/// First line of a certificate.
+const PEM_BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+
+/// The largest such file that is taken; of a part the last certificate would be broken.
 const MAX_BUNDLE_BYTES: u64 = 4 << 20;
 
 /// Characters on a line of PEM.
@@ -73,20 +86,45 @@ fn path_inside() -> String {
     format!("{FILES_DIR}/{FILE_NAME}")
 }
 
-/// The certificates that a root file system trusts; nothing if it has no such file.
+/// The certificates that a root file system trusts, or those that the server's own does if
+/// it has none: programs inside must be able to check the hosts whose TLS is not opened.
 pub(super) fn read_runtime_roots(runtime: &Path) -> String {
+    let roots = [runtime, Path::new(SERVER_ROOT)];
+    roots.into_iter().find_map(read_roots).unwrap_or_default()
+}
+
+/// The first file of certificates beneath a root.
+fn read_roots(root: &Path) -> Option<String> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let root = rustix::fs::openat(CWD, root, flags, Mode::empty()).ok()?;
     let read = |name: &&str| {
-        let file = std::fs::File::open(runtime.join(name)).ok()?;
+        let file = open_beneath(&root, name)?;
         let mut text = String::new();
-        let mut file = file.take(MAX_BUNDLE_BYTES);
-        file.read_to_string(&mut text).ok().map(|_| text)
+        let mut file = file.take(MAX_BUNDLE_BYTES + 1);
+        file.read_to_string(&mut text).ok()?;
+        let is_whole = text.len() as u64 <= MAX_BUNDLE_BYTES;
+        (is_whole && text.contains(PEM_BEGIN)).then_some(text)
     };
-    RUNTIME_BUNDLES.iter().find_map(read).unwrap_or_default()
+    BUNDLES.iter().find_map(read)
+}
+
+/// Opens a regular file as a program with this root would: links, also absolute ones, lead
+/// to nothing outside it.
+fn open_beneath(root: &impl rustix::fd::AsFd, name: &str) -> Option<File> {
+    // Opening something else than a file must not wait for anyone.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS;
+    let open = || rustix::fs::openat2(root, name, flags, Mode::empty(), resolve);
+    let is_final = |opened: &Result<_, _>| !matches!(opened, Err(rustix::io::Errno::AGAIN));
+    let opened = std::iter::repeat_with(open).take(MAX_OPEN_TRIES);
+    let file = File::from(opened.into_iter().find(is_final)?.ok()?);
+    let is_file = file.metadata().is_ok_and(|known| known.is_file());
+    is_file.then_some(file)
 }
 
 fn pem(certificate: &CertificateDer<'_>) -> String {
     let body = BASE64_STANDARD.encode(certificate);
-    let mut text = String::from("-----BEGIN CERTIFICATE-----");
+    let mut text = String::from(PEM_BEGIN);
     for (place, character) in body.chars().enumerate() {
         if place % PEM_LINE_CHARACTERS == 0 {
             text.push('\n');
@@ -113,6 +151,91 @@ mod tests {
             let found: Vec<_> = found.map(|one| one.unwrap().to_vec()).collect();
             assert_eq!(found, [old.clone(), new.clone()]);
         }
+    }
+
+    /// A root file system with one file of certificates, or a link.
+    struct Root(tempfile::TempDir);
+
+    impl Root {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn place(&self, name: &str) -> std::path::PathBuf {
+            let place = self.0.path().join(name);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            place
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            std::fs::write(self.place(name), text).unwrap();
+        }
+
+        fn link(&self, name: &str, to: &str) {
+            std::os::unix::fs::symlink(to, self.place(name)).unwrap();
+        }
+
+        fn read(&self) -> Option<String> {
+            read_roots(self.0.path())
+        }
+    }
+
+    #[test]
+    fn the_certificates_of_a_root_are_found_wherever_it_keeps_them() {
+        let text = pem(&vec![7; 100].into());
+        for name in BUNDLES {
+            let root = Root::new();
+            root.write(name, &text);
+            assert_eq!(root.read().as_deref(), Some(&*text), "{name}");
+        }
+    }
+
+    #[test]
+    fn links_of_a_root_stay_in_it() {
+        let (text, other) = (pem(&vec![7; 100].into()), pem(&vec![9; 100].into()));
+        let outside = Root::new();
+        outside.write("other.pem", &other);
+        let outside = outside.0.path().join("other.pem");
+        let depth = "../".repeat(40);
+        for target in [
+            outside.to_str().unwrap(),
+            &format!("{depth}{}", outside.display()),
+            "/proc/self/exe",
+        ] {
+            let root = Root::new();
+            root.link(BUNDLES[0], target);
+            assert_eq!(root.read(), None, "{target}");
+            // The next place counts then.
+            root.write(BUNDLES[4], &text);
+            assert_eq!(root.read().as_deref(), Some(&*text), "{target}");
+        }
+        // A link that is absolute is from this root.
+        let root = Root::new();
+        root.link(BUNDLES[1], "/etc/pki/ca-trust/certificates.pem");
+        root.write("etc/pki/ca-trust/certificates.pem", &text);
+        assert_eq!(root.read().as_deref(), Some(&*text));
+    }
+
+    #[test]
+    fn what_holds_no_certificates_or_too_much_is_passed_over() {
+        let text = pem(&vec![7; 100].into());
+        let root = Root::new();
+        root.write(BUNDLES[0], "");
+        let size = usize::try_from(MAX_BUNDLE_BYTES).unwrap();
+        root.write(BUNDLES[1], &text.repeat(size / text.len() + 1));
+        std::fs::create_dir_all(root.place(BUNDLES[2])).unwrap();
+        assert_eq!(root.read(), None);
+        root.write(BUNDLES[3], &text);
+        assert_eq!(root.read().as_deref(), Some(&*text));
+    }
+
+    #[test]
+    fn a_root_without_certificates_has_those_of_the_server() {
+        let own = read_roots(Path::new(SERVER_ROOT)).unwrap_or_default();
+        assert_eq!(read_runtime_roots(Root::new().0.path()), own);
+        let (root, text) = (Root::new(), pem(&vec![7; 100].into()));
+        root.write(BUNDLES[2], &text);
+        assert_eq!(read_runtime_roots(root.0.path()), text);
     }
 
     #[test]

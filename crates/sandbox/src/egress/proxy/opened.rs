@@ -6,6 +6,7 @@ use crate::egress::Verdict;
 use crate::egress::authority::Authority;
 use crate::egress::head;
 use crate::egress::intercept::{Opening, UpstreamError};
+use rustls::AlertDescription;
 use std::io;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -34,9 +35,7 @@ impl Proxy {
         let mut client = match self.step(accepted).await {
             Ok(client) => client,
             Err(error) => {
-                let why = format!("the client ended the handshake: {error}");
-                let refusal = Refusal::new(Verdict::NotTrusted, &why);
-                self.remember(Some(to), refusal);
+                self.remember(Some(to), refusal_of(&error));
                 return Err(error);
             }
         };
@@ -55,6 +54,35 @@ impl Proxy {
     }
 }
 
+/// What became of a handshake that the client has not completed.
+fn refusal_of(error: &io::Error) -> Refusal {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    let (verdict, why) = match inner {
+        Some(rustls::Error::AlertReceived(alert)) if is_about_certificate(*alert) => {
+            let why = "the client does not accept the proxy's certificate";
+            (Verdict::NotTrusted, why)
+        }
+        _ => {
+            let why = "the TLS handshake of the client with the proxy failed";
+            (Verdict::Handshake, why)
+        }
+    };
+    Refusal::new(verdict, &format!("{why}: {error}"))
+}
+
+fn is_about_certificate(alert: AlertDescription) -> bool {
+    matches!(
+        alert,
+        AlertDescription::BadCertificate
+            | AlertDescription::UnsupportedCertificate
+            | AlertDescription::CertificateRevoked
+            | AlertDescription::CertificateExpired
+            | AlertDescription::CertificateUnknown
+            | AlertDescription::UnknownCA
+            | AlertDescription::BadCertificateStatusResponse
+    )
+}
+
 impl From<UpstreamError> for Refusal {
     fn from(error: UpstreamError) -> Self {
         let (verdict, reason) = match error {
@@ -70,3 +98,6 @@ impl From<UpstreamError> for Refusal {
         Self::new(verdict, &reason)
     }
 }
+
+#[cfg(test)]
+mod tests;

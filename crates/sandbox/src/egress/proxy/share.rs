@@ -1,5 +1,9 @@
 //! How many connections there may be at once: of one command, of one owner, of all.
+//!
+//! Each owner has a few that no one else can use. However many the others keep open, and
+//! for however long, it can reach out.
 
+use crate::session::tenant;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -10,40 +14,56 @@ pub(super) const MAX_PER_COMMAND: usize = 64;
 /// Connections of all commands of one owner.
 const MAX_PER_OWNER: usize = 128;
 
-/// Connections of all commands. Each has two sockets.
-const MAX_TOTAL: usize = 512;
+/// Of those, how many are for this owner alone. As there are no more owners than commands
+/// that run, this bounds what comes on top of [`MAX_SHARED`].
+const RESERVED_PER_OWNER: usize = 8;
+
+/// Connections of all commands, beside the reserved ones. Each has two sockets.
+const MAX_SHARED: usize = 512;
 
 /// What all commands share.
 #[derive(Debug)]
 pub(crate) struct Shares {
-    total: Arc<Semaphore>,
+    shared: Arc<Semaphore>,
     /// Of owners that have a command with a proxy.
-    owners: Mutex<HashMap<String, Weak<Semaphore>>>,
+    owners: Mutex<HashMap<String, Weak<Own>>>,
+}
+
+/// What all commands of one owner share.
+#[derive(Debug)]
+struct Own {
+    all: Arc<Semaphore>,
+    reserved: Arc<Semaphore>,
 }
 
 impl Default for Shares {
     fn default() -> Self {
         Self {
-            total: Arc::new(Semaphore::new(MAX_TOTAL)),
+            shared: Arc::new(Semaphore::new(MAX_SHARED)),
             owners: Mutex::default(),
         }
     }
 }
 
 impl Shares {
-    /// The share that all commands of this owner have together.
+    /// The share that all commands of this owner have together, with the builds of its
+    /// packages.
     pub(crate) fn for_owner(&self, owner: &str) -> Share {
+        let owner = tenant(owner);
         let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         owners.retain(|_, share| share.strong_count() > 0);
         let known = owners.get(owner).and_then(Weak::upgrade);
         let own = known.unwrap_or_else(|| {
-            let own = Arc::new(Semaphore::new(MAX_PER_OWNER));
+            let own = Arc::new(Own {
+                all: Arc::new(Semaphore::new(MAX_PER_OWNER)),
+                reserved: Arc::new(Semaphore::new(RESERVED_PER_OWNER)),
+            });
             owners.insert(owner.to_owned(), Arc::downgrade(&own));
             own
         });
         Share {
             own,
-            total: Arc::clone(&self.total),
+            shared: Arc::clone(&self.shared),
         }
     }
 }
@@ -51,15 +71,16 @@ impl Shares {
 /// The share of one owner.
 #[derive(Debug)]
 pub(crate) struct Share {
-    own: Arc<Semaphore>,
-    total: Arc<Semaphore>,
+    own: Arc<Own>,
+    shared: Arc<Semaphore>,
 }
 
 /// The right to one connection, given back when dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     _own: OwnedSemaphorePermit,
-    _total: OwnedSemaphorePermit,
+    /// One of the reserved, or of those that all share.
+    _place: OwnedSemaphorePermit,
 }
 
 impl Share {
@@ -67,11 +88,17 @@ impl Share {
     /// has too many waits for its own and keeps none of the others' from them.
     pub(super) async fn take(&self) -> Option<Permit> {
         // They are never closed.
-        let own = Arc::clone(&self.own).acquire_owned().await.ok()?;
-        let total = Arc::clone(&self.total).acquire_owned().await.ok()?;
+        let own = Arc::clone(&self.own.all).acquire_owned().await.ok()?;
+        let reserved = Arc::clone(&self.own.reserved).acquire_owned();
+        let shared = Arc::clone(&self.shared).acquire_owned();
+        let place = tokio::select! {
+            biased;
+            place = reserved => place,
+            place = shared => place,
+        };
         Some(Permit {
             _own: own,
-            _total: total,
+            _place: place.ok()?,
         })
     }
 }
@@ -92,6 +119,37 @@ mod tests {
         assert!(take(&shares.for_owner("b")).is_some());
         permits.pop();
         assert!(take(&also_greedy).is_some());
+    }
+
+    #[test]
+    fn owners_that_fill_what_all_share_leave_the_others_their_reserve() {
+        let shares = Shares::default();
+        let take = |share: &Share| share.take().now_or_never().flatten();
+        let greedy: Vec<Share> = (0..5).map(|n| shares.for_owner(&format!("{n}"))).collect();
+        let mut open: Vec<Permit> = Vec::new();
+        for share in &greedy {
+            open.extend(std::iter::from_fn(|| take(share)));
+        }
+        assert_eq!(open.len(), MAX_SHARED + greedy.len() * RESERVED_PER_OWNER);
+        let victim = shares.for_owner("victim");
+        let mut own: Vec<Permit> = std::iter::from_fn(|| take(&victim)).collect();
+        assert_eq!(own.len(), RESERVED_PER_OWNER);
+        own.pop();
+        assert!(take(&victim).is_some());
+        own.extend(take(&victim));
+        // What others close is free for all.
+        drop(open);
+        assert!(take(&victim).is_some());
+    }
+
+    #[test]
+    fn builds_of_packages_have_no_share_beside_their_tenants() {
+        let shares = Shares::default();
+        let take = |share: &Share| share.take().now_or_never().flatten();
+        let (build, command) = (shares.for_owner("\0layers a"), shares.for_owner("a"));
+        let permits: Vec<_> = std::iter::from_fn(|| take(&build)).collect();
+        assert_eq!(permits.len(), MAX_PER_OWNER);
+        assert!(take(&command).is_none());
     }
 
     #[test]

@@ -11,9 +11,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// A network in which every name has the addresses it is given, and every address
 /// is the one local server.
 #[derive(Debug)]
-struct Fake {
-    addresses: Vec<IpAddr>,
-    server: SocketAddr,
+pub(super) struct Fake {
+    pub(super) addresses: Vec<IpAddr>,
+    pub(super) server: SocketAddr,
 }
 
 impl Dial for Fake {

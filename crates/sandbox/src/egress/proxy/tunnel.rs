@@ -4,7 +4,7 @@ use super::relay::{self, read_hello};
 use super::{Proxy, Refusal, retry};
 use crate::egress::Verdict;
 use crate::egress::authority::Authority;
-use crate::egress::client_hello::Hello;
+use crate::egress::client_hello::{self, Hello};
 use crate::egress::intercept::is_for_secret;
 use std::io;
 use tokio::io::AsyncWriteExt;
@@ -27,14 +27,17 @@ impl Proxy {
             .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
             .await?;
         let name = self.step(read_hello(&mut client, &mut hello)).await?;
-        if !is_name(&name, &to) {
-            return self.refuse_hello(client, &to, name).await;
-        }
-        match &self.opening {
-            Some(opening) if is_for_secret(&to.host, &self.secrets) => {
+        let opening = self.opening.as_ref();
+        let opening = opening.filter(|_| is_for_secret(&to.host, &self.secrets));
+        match (opening, name) {
+            // An encrypted name has no effect here: we answer for the one that was checked.
+            (Some(opening), Hello::Name(name) | Hello::Encrypted(name)) if name == to.host => {
                 self.serve_opened(opening, client, hello, server, &to).await
             }
-            _ => self.tunnel(client, server, &to, &hello).await,
+            (None, Hello::Name(name)) if name == to.host => {
+                self.tunnel(client, server, &to, &hello).await
+            }
+            (_, refused) => self.refuse_hello(client, &to, refused).await,
         }
     }
 
@@ -70,6 +73,7 @@ impl Proxy {
     ) -> io::Result<()> {
         let (reason, alert) = match hello {
             Hello::Name(name) => (format!("the ClientHello names {name}"), UNRECOGNIZED_NAME),
+            Hello::Encrypted(_) => (client_hello::ENCRYPTED.to_owned(), DECODE_ERROR),
             Hello::Incomplete => (String::new(), DECODE_ERROR),
             Hello::Refused(why) => (why.to_owned(), DECODE_ERROR),
         };
