@@ -45,7 +45,10 @@ pub struct Settings {
     /// Commands of one tenant that wait; as many as there are places if not set, for
     /// whoever has fewer waiting takes the place of one who has more.
     pub waiting_per_tenant: Option<usize>,
-    /// Sessions that one tenant may have before its own least recently used one goes.
+    /// Sessions that one tenant may have before its own least recently used one goes. Every
+    /// conversation keeps one for [`session_idle`](Self::session_idle), so a busy server
+    /// with a single tenant has thousands of live ones. The bounds on bytes hold
+    /// whatever this number is.
     pub sessions_per_tenant: usize,
     /// Sandboxes to keep ready, each with a Python interpreter waiting in it; 0 for
     /// none.
@@ -61,6 +64,10 @@ pub struct Settings {
     /// Bytes that all package layers may take together before one of the tenant who takes
     /// most, not used for longest, goes.
     pub layer_bytes: u64,
+    /// Bytes that all unpacked skills may take together on the disk, with 4 KiB for each
+    /// file and folder, before those go that no session names and that were not used for
+    /// longest. Those that sessions name stay, so what does not fit beside them is refused.
+    pub skill_bytes: u64,
     /// How commands with a way out reach the network.
     pub dial: Arc<dyn Dial>,
     /// Open the TLS of hosts that a command has a secret for, so that the secret can be
@@ -76,7 +83,8 @@ pub struct Settings {
     /// [`disk_bytes`](Self::disk_bytes) if not set.
     pub tenant_disk_bytes: Option<u64>,
     /// How long a session must have been idle before a new one of the same tenant may
-    /// take its place.
+    /// take its place. A model takes a while between two commands of one conversation, whose
+    /// files must still be there then.
     pub evict_idle: Duration,
 }
 
@@ -108,7 +116,7 @@ impl Settings {
             waiting: 256,
             commands_per_tenant: None,
             waiting_per_tenant: None,
-            sessions_per_tenant: 1_000,
+            sessions_per_tenant: 10_000,
             warm: 4,
             // Above what systemd hands out and below what the kernel treats as signed.
             host_ids: 1_900_000_000..2_000_000_000,
@@ -116,12 +124,28 @@ impl Settings {
             session_life: Duration::from_secs(24 * 60 * 60),
             packages: None,
             layer_bytes: 10 << 30,
+            skill_bytes: 4 << 30,
             dial: Arc::new(SystemDial),
             open_tls: true,
             extra_ca_file: None,
             disk_bytes: 20 << 30,
             tenant_disk_bytes: None,
-            evict_idle: Duration::from_secs(5),
+            evict_idle: Duration::from_secs(60),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_busy_server_with_one_tenant_keeps_the_sessions_of_live_conversations() {
+        let settings = Settings::new("/nowhere");
+        // Eight new conversations each second, each with a session until it is idle for long.
+        let live = 8 * settings.session_idle.as_secs();
+        assert!(settings.sessions_per_tenant as u64 >= live);
+        assert!(settings.evict_idle >= Duration::from_secs(60));
+        assert!(settings.evict_idle < settings.session_idle);
     }
 }

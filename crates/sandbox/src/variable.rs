@@ -17,6 +17,8 @@ const NAMES: &[&str] = &[
     "FPATH",
     "GCONV_PATH",
     "GETCONF_DIR",
+    // The file of a key, not a key.
+    "GIT_SSL_KEY",
     "GLOBIGNORE",
     "GOENV",
     "GOFLAGS",
@@ -118,6 +120,14 @@ const PREFIXES: &[&str] = &[
     "_RLD_",
 ];
 
+/// Ends of names that say it is a secret, which no program takes instructions from even
+/// where the beginning is one of [`PREFIXES`] (`NODE_AUTH_TOKEN`, `GIT_TOKEN`).
+const SECRET_SUFFIXES: &[&str] = &["_TOKEN", "_KEY", "_PASSWORD", "_SECRET"];
+
+/// Those of [`PREFIXES`] that are taken whatever comes after them: the loader and the
+/// interpreters may come to read more of these, and `PROWESS_` is ours.
+const RESERVED_PREFIXES: &[&str] = &["BASH", "DYLD_", "LD_", "PROWESS_", "PYTHON"];
+
 /// The same, of all that end so.
 const SUFFIXES: &[&str] = &["_PROXY", "_CA_BUNDLE", "_CA_CERTS", "_CERT_FILE"];
 
@@ -132,9 +142,10 @@ pub fn check_variable(name: &str) -> Result<(), &'static str> {
     if !is_word || name.len() > MAX_BYTES {
         return Err("must be 1 to 100 of A-Z, 0-9 and _, and not begin with a digit");
     }
-    let is_taken = NAMES.contains(&name)
-        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || SUFFIXES.iter().any(|suffix| name.ends_with(suffix));
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
+    let is_secret = ends(SECRET_SUFFIXES) && !begins(RESERVED_PREFIXES);
+    let is_taken = NAMES.contains(&name) || ends(SUFFIXES) || (begins(PREFIXES) && !is_secret);
     match is_taken {
         true => Err(
             "means something to the system or to programs that run there; choose another name, \
@@ -174,6 +185,17 @@ mod tests {
             "_JAVA_OPTIONS",
             "HOME",
             "PROMPT_COMMAND",
+            "LD_TOKEN",
+            "DYLD_KEY",
+            "PYTHON_SECRET",
+            "PYTHONPATH_TOKEN",
+            "BASH_PASSWORD",
+            "BASH_FUNC_KEY",
+            "PROWESS_TOKEN",
+            "NODE_TOKEN_OPTIONS",
+            "GIT_SSL_KEY",
+            "GIT_TOKENS",
+            "SSL_KEY_FILE",
             "",
             "1KEY",
             "K=",
@@ -193,6 +215,13 @@ mod tests {
             "NPM_TOKEN",
             "_TOKEN",
             "OPENAI_API_KEY",
+            "NODE_AUTH_TOKEN",
+            "GIT_TOKEN",
+            "GIT_PASSWORD",
+            "CONDA_TOKEN",
+            "UV_PUBLISH_TOKEN",
+            "SSH_PRIVATE_KEY",
+            "JAVA_CLIENT_SECRET",
             "X1",
         ] {
             assert_eq!(check_variable(name), Ok(()), "{name:?}");
