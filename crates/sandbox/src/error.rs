@@ -154,6 +154,9 @@ pub enum Error {
         /// What the installer said, or what is not set.
         why: String,
     },
+    /// The packages of a session were removed to make room for others.
+    #[error("the packages of this session were removed to make room; start a new session")]
+    LayerGone,
     /// Something that the chosen backend does not have.
     #[error("the docker backend does not have {what}; use the native one for them")]
     Unsupported {
@@ -249,6 +252,7 @@ impl Error {
             Self::OverQuota { .. } => "over-quota",
             Self::TooLong { .. } => "too-long",
             Self::Layer { .. } => "layer",
+            Self::LayerGone => "layer-gone",
             Self::Unsupported { .. } => "unsupported",
             Self::Docker { .. } => "docker",
             Self::Io { .. } => "io",

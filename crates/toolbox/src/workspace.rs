@@ -162,19 +162,27 @@ impl Workspace {
                 self.forget().await;
                 self.run_once(execution).await
             }
+            // The session was marked, so this makes another with its packages and files.
+            Err(error) if self.lacks_layer(&error) => self.run_once(execution).await,
             ended => ended,
         }
     }
 
     async fn run_once(&self, mut execution: Execution) -> Result<Report, ToolboxError> {
-        let (session, _held) = self.ready().await?;
+        let (session, held) = self.ready().await?;
         for NamedSecret { variable, secret } in &self.inner.secrets {
             let variable = (variable.clone(), secret.stand_in.clone());
             execution.env.push(variable);
             execution.secrets.push(secret.clone());
         }
         let (sandbox, owner) = (&self.inner.sandbox, &self.inner.owner);
-        Ok(sandbox.exec(owner, &session, execution).await?)
+        let ran = sandbox.exec(owner, &session, execution).await;
+        drop(held);
+        let ran = ran.map_err(ToolboxError::from);
+        if ran.as_ref().is_err_and(|error| self.lacks_layer(error)) {
+            self.mark_incomplete(&session).await;
+        }
+        ran
     }
 
     /// Writes a file; `path` is relative to `/mnt/data`.
@@ -287,6 +295,21 @@ impl Workspace {
     fn has_expired(&self, error: &ToolboxError) -> bool {
         let gone = matches!(error, ToolboxError::Sandbox(SandboxError::NoSession { .. }));
         gone && !self.inner.settled
+    }
+
+    /// Whether an error says that the packages of our own session are no longer there.
+    fn lacks_layer(&self, error: &ToolboxError) -> bool {
+        let gone = matches!(error, ToolboxError::Sandbox(SandboxError::LayerGone));
+        gone && !self.inner.settled
+    }
+
+    /// Lets the next use replace a session as one that shows nothing of what is wanted,
+    /// unless that has happened meanwhile.
+    async fn mark_incomplete(&self, session: &str) {
+        let mut held = self.inner.open.write().await;
+        if let Some(open) = held.as_mut().filter(|open| open.session == session) {
+            open.shows.clear();
+        }
     }
 
     /// Lets the next use make another session, unless that has happened meanwhile.

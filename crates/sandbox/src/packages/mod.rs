@@ -52,8 +52,13 @@ pub struct Layer {
 impl Layer {
     /// Its folder, relative to the state folder.
     pub(crate) fn folder(&self) -> String {
-        format!("layers/{}", self.key)
+        layer_folder(&self.key)
     }
+}
+
+/// The folder of the layer of this digest, relative to the state folder.
+fn layer_folder(key: &str) -> String {
+    format!("layers/{key}")
 }
 
 /// What a build is given, in its own `/mnt/data`.

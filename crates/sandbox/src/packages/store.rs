@@ -6,13 +6,14 @@
 //! mounted holds a shared lock on its folder, so that no other server removes it either.
 
 use super::tree::{self, Bounds};
-use super::{INSIDE, Layer};
+use super::{INSIDE, Layer, layer_folder};
 use crate::error::{During, Error};
 use crate::id;
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags, StatxFlags, flock};
 use rustix::fs::{Timespec, Timestamps, UTIME_NOW};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -70,10 +71,8 @@ pub(crate) fn in_use(state: &Path, mounts: &[(String, String)]) -> Result<Option
     let Some((source, _)) = layer else {
         return Ok(None);
     };
-    let gone = || Error::Layer {
-        why: "the packages of this session were removed to make room; start a new session".into(),
-    };
-    hold(&state.join(source)).map(Some).ok_or_else(gone)
+    let held = hold(&state.join(source));
+    held.map(Some).ok_or(Error::LayerGone)
 }
 
 /// Opens a layer's folder, unless it is not there, is no folder, or is being removed.
@@ -120,7 +119,14 @@ impl Layers {
     }
 
     /// Takes what a build left at `built`, a path beneath the state folder, as this layer.
-    pub(crate) fn add(&self, layer: &Layer, built: &str, owner: &str) -> Result<(), Error> {
+    /// `mounted` says what sessions have mounted, relative to that folder as well.
+    pub(crate) fn add(
+        &self,
+        layer: &Layer,
+        built: &str,
+        owner: &str,
+        mounted: &dyn Fn() -> HashSet<String>,
+    ) -> Result<(), Error> {
         let limits = super::limits();
         let bounds = Bounds {
             entries: limits.data_files,
@@ -137,16 +143,23 @@ impl Layers {
             renamed => renamed.during("the built packages")?,
         }
         let _new = hold(&to);
-        self.make_room(&layer.key).inspect_err(|_| {
+        self.make_room(&layer.key, mounted).inspect_err(|_| {
             self.remove(&layer.key, true);
         })
     }
 
     /// Removes layers until all together fit. First those of the owner who takes most,
-    /// and of these the one not used for longest; never one that is in use.
-    fn make_room(&self, new: &str) -> Result<(), Error> {
+    /// and of these one that no session names, not used for longest; never one that is in
+    /// use. Those that sessions name come last, unless their owner takes more than half of
+    /// all: else one could keep all the room by keeping sessions.
+    fn make_room(&self, new: &str, mounted: &dyn Fn() -> HashSet<String>) -> Result<(), Error> {
         let mut all = self.list();
         let mut used: u64 = all.iter().map(|one| one.bytes).sum();
+        if used <= self.max_bytes {
+            return Ok(());
+        }
+        let mounted = mounted();
+        let is_named = |one: &Kept| mounted.contains(&layer_folder(&one.key));
         let mut by_owner: HashMap<String, u64> = HashMap::new();
         for one in &all {
             *by_owner.entry(one.owner.clone()).or_default() += one.bytes;
@@ -154,10 +167,11 @@ impl Layers {
         all.retain(|one| one.key != new);
         while used > self.max_bytes {
             let taken = |one: &Kept| by_owner.get(&one.owner).copied().unwrap_or(0);
-            let first = all
-                .iter()
-                .enumerate()
-                .min_by_key(|(_, one)| (std::cmp::Reverse(taken(one)), one.used));
+            let first = all.iter().enumerate().min_by_key(|(_, one)| {
+                let (taken, is_named) = (taken(one), is_named(one));
+                let is_last = is_named && taken <= self.max_bytes / 2;
+                (is_last, Reverse(taken), is_named, one.used)
+            });
             let Some((place, _)) = first else {
                 let why = "no room for more packages while those there are in use; try again later";
                 return Err(Error::Layer { why: why.into() });
@@ -259,13 +273,22 @@ mod tests {
     struct Place {
         state: tempfile::TempDir,
         layers: Layers,
+        mounted: Mutex<HashSet<String>>,
     }
+
+    /// What a layer here takes beside the bytes of its one file.
+    const LAYER_BYTES: u64 = 4096;
 
     fn place(max_bytes: u64) -> Place {
         let state = tempfile::tempdir().unwrap();
         fs::create_dir(state.path().join("layers")).unwrap();
         let layers = Layers::new(state.path(), false, max_bytes);
-        Place { state, layers }
+        let mounted = Mutex::default();
+        Place {
+            state,
+            layers,
+            mounted,
+        }
     }
 
     fn layer(key: &str) -> Layer {
@@ -277,7 +300,9 @@ mod tests {
             let built = self.state.path().join("built");
             fs::create_dir(&built).unwrap();
             fs::write(built.join("x"), vec![0; bytes]).unwrap();
-            let added = self.layers.add(&layer(key), "built", owner);
+            let added = self.layers.add(&layer(key), "built", owner, &|| {
+                self.mounted.lock().unwrap().clone()
+            });
             if built.exists() {
                 fs::remove_dir_all(&built).unwrap();
             }
@@ -311,7 +336,7 @@ mod tests {
 
     #[test]
     fn the_one_not_used_for_longest_makes_room() {
-        let place = place(3500);
+        let place = place(3500 + 3 * LAYER_BYTES);
         for (key, used) in [("a", 20), ("b", 10), ("c", 30)] {
             place.add(key, "o", 1000).unwrap();
             place.used(key, used);
@@ -326,7 +351,7 @@ mod tests {
 
     #[test]
     fn who_takes_most_makes_room_and_not_the_others() {
-        let place = place(4500);
+        let place = place(4500 + 4 * LAYER_BYTES);
         place.add("victim", "one", 1000).unwrap();
         place.used("victim", 1);
         for number in 0..8 {
@@ -340,7 +365,7 @@ mod tests {
 
     #[test]
     fn what_is_in_use_stays_and_then_there_may_be_no_room() {
-        let place = place(2500);
+        let place = place(2500 + 2 * LAYER_BYTES);
         place.add("a", "o", 1000).unwrap();
         place.add("b", "o", 1000).unwrap();
         let mounts = |key: &str| [(format!("layers/{key}"), INSIDE.to_owned())];
@@ -354,14 +379,63 @@ mod tests {
         assert_eq!(place.names(), ["a", "c"]);
         drop(a);
         let gone = in_use(place.state.path(), &mounts("b")).unwrap_err();
-        assert_eq!(gone.code(), "layer");
-        let large = place.add("d", "p", 3000).unwrap_err().to_string();
+        assert_eq!(gone.code(), "layer-gone");
+        let large = place.add("d", "p", 13_000).unwrap_err().to_string();
         assert!(large.contains("too large"), "{large}");
     }
 
     #[test]
+    fn what_sessions_name_goes_last_unless_its_owner_takes_more_than_half() {
+        let place = place(4500 + 4 * LAYER_BYTES);
+        place.mounted.lock().unwrap().insert("layers/a".into());
+        for (key, owner) in [("a", "one"), ("b", "one"), ("c", "two"), ("d", "three")] {
+            place.add(key, owner, 1000).unwrap();
+        }
+        place.used("a", 1);
+        // Of the one who takes most, but not the one that a session names.
+        place.add("e", "four", 1000).unwrap();
+        assert_eq!(place.names(), ["a", "c", "d", "e"]);
+        for key in ["f", "g", "h"] {
+            place.add(key, key, 1000).unwrap();
+        }
+        assert!(place.names().contains(&"a".to_owned()));
+        // One who takes more than half pays with what its sessions name too.
+        let mut mounted = place.mounted.lock().unwrap();
+        mounted.extend(["layers/x".to_owned(), "layers/y".to_owned()]);
+        drop(mounted);
+        for key in ["x", "y", "z"] {
+            place.add(key, "greedy", 1000).unwrap();
+        }
+        place.add("w", "five", 1000).unwrap();
+        assert!(
+            place.names().contains(&"a".to_owned()),
+            "{:?}",
+            place.names()
+        );
+        assert_eq!(place.names().len(), 4);
+    }
+
+    #[test]
+    fn layers_of_empty_files_count() {
+        let place = place(200 * LAYER_BYTES);
+        for key in ["a", "b", "c"] {
+            let built = place.state.path().join("built");
+            fs::create_dir(&built).unwrap();
+            for number in 0..80 {
+                fs::write(built.join(number.to_string()), "").unwrap();
+            }
+            place
+                .layers
+                .add(&layer(key), "built", "o", &HashSet::new)
+                .unwrap();
+            place.used(key, 1);
+        }
+        assert_eq!(place.names().len(), 2);
+    }
+
+    #[test]
     fn a_link_in_place_of_a_layer_is_no_layer() {
-        let place = place(2500);
+        let place = place(2500 + 2 * LAYER_BYTES);
         let layers = place.state.path().join("layers");
         fs::create_dir(place.state.path().join("sessions")).unwrap();
         std::os::unix::fs::symlink("../sessions", layers.join("a")).unwrap();

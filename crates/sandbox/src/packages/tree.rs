@@ -3,6 +3,7 @@
 //! following a link, and made of folders, regular files and links that stay within it,
 //! and of nothing else.
 
+use crate::collect::ENTRY_BYTES;
 use crate::error::{During, Error};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
@@ -41,7 +42,7 @@ pub(super) struct Bounds {
 }
 
 /// Checks the folder at `path` beneath `root` and makes all of it ours and read-only.
-/// Returns the bytes it takes. No process may be alive that could write to it.
+/// Returns the bytes it takes, with those of each entry beside its content. No process may be alive that could write to it.
 pub(super) fn accept(
     root: &Path,
     path: &str,
@@ -156,7 +157,9 @@ impl Judge<'_> {
         rustix::fs::fchmod(entry, Mode::from_raw_mode(mode)).during("the built packages")
     }
 
+    /// An entry takes room on the disk also where it is empty.
     fn count(&mut self, path: &str, bytes: u64) -> Result<(), Error> {
+        let bytes = bytes.saturating_add(ENTRY_BYTES);
         let too_much = || refused(path, "with it the packages are too many or too large");
         self.left.entries = self.left.entries.checked_sub(1).ok_or_else(too_much)?;
         self.left.bytes = self.left.bytes.checked_sub(bytes).ok_or_else(too_much)?;
@@ -219,7 +222,7 @@ mod tests {
             fs::set_permissions(layer.join("pkg"), PermissionsExt::from_mode(0o777)).unwrap();
             symlink("nothing-here", layer.join("dangling")).unwrap();
         });
-        assert!(accepted.unwrap() >= 7);
+        assert!(accepted.unwrap() >= 7 + 6 * ENTRY_BYTES);
         let mode = |path: &str| {
             let path = state.path().join("data/layer").join(path);
             fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
@@ -313,6 +316,17 @@ mod tests {
             }
         });
         assert!(many.contains("too many"), "{many}");
+        let (state, _) = judged(|layer| {
+            for number in 0..10 {
+                fs::write(layer.join(number.to_string()), "").unwrap();
+            }
+        });
+        let small = Bounds {
+            bytes: 10 * ENTRY_BYTES,
+            ..BOUNDS
+        };
+        let empty = accept(state.path(), "data/layer", small, false).unwrap_err();
+        assert!(empty.to_string().contains("too large"), "{empty}");
         let large = why(|layer| {
             let file = fs::File::create(layer.join("sparse")).unwrap();
             file.set_len(2 << 20).unwrap();

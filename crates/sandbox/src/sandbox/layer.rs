@@ -114,7 +114,10 @@ impl BuildSession {
         let tenant = self.tenant.clone();
         let built = format!("sessions/{id}/data/{}", packages::BUILT);
         // The session is held meanwhile, so that nothing can run in it.
-        let adopt = move |_: &_| inner.layers.add(&layer, &built, &tenant);
+        let adopt = move |_: &_| {
+            let mounted = || inner.sessions.mounted();
+            inner.layers.add(&layer, &built, &tenant, &mounted)
+        };
         sandbox.with(owner, id, adopt).await
     }
 

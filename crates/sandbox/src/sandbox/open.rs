@@ -13,6 +13,7 @@ use crate::probe::{self, Grade, Probe};
 use crate::queue::Queue;
 use crate::session::{self, SessionInfo, Sessions};
 use crate::settings::{Engine, Settings};
+use crate::skills::Skills;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,7 @@ impl Sandbox {
         sessions.clean_up();
         sessions.sync();
         let layers = Layers::new(&state, root, settings.layer_bytes);
+        let skills = Skills::new(&state, settings.skill_bytes, settings.session_life);
         let builds = Builds::new(settings.running);
         let queue = Queue::new(&settings);
         let sandbox = Self {
@@ -52,6 +54,7 @@ impl Sandbox {
                 egress,
                 packages: settings.packages,
                 layers,
+                skills,
                 builds,
             }),
         };

@@ -5,6 +5,7 @@ use super::meta::{Meta, now};
 use super::{PREFIX, Removed, SessionInfo, Sessions, lock_file};
 use crate::collect::folder::Folder;
 use rustix::fs::{FlockOperation, flock};
+use std::collections::HashSet;
 use std::ffi::CString;
 use std::fs;
 use std::sync::PoisonError;
@@ -37,6 +38,22 @@ impl Sessions {
         let mut all: Vec<SessionInfo> = read.collect();
         all.sort_by(|a, b| (b.used, &b.id).cmp(&(a.used, &a.id)));
         all
+    }
+
+    /// What all sessions have mounted, relative to the state folder: whatever a file says
+    /// that is there, also of sessions that have expired and may still be in use.
+    pub(crate) fn mounted(&self) -> HashSet<String> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let is_session = |entry: &fs::DirEntry| {
+            let name = entry.file_name();
+            name.to_str().is_some_and(|name| name.starts_with(PREFIX))
+        };
+        let sessions = entries.filter(is_session);
+        sessions
+            .filter_map(|session| Meta::load(&session.path()))
+            .flat_map(|meta| meta.mounts)
+            .map(|(source, _)| source)
+            .collect()
     }
 
     /// Removes expired sessions and returns how many.

@@ -3,7 +3,9 @@
 
 use crate::package_index::{Index, source, wheel};
 use crate::support::{Host, OWNER, Sandboxed, Who, everyone, stdout};
-use prowess_sandbox::{Command, Error, Execution, NewSession, PackageIndex, Requirements};
+use prowess_sandbox::{
+    Command, Error, Execution, NewSession, PackageIndex, Requirements, SkillFile, SkillFiles,
+};
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
@@ -359,7 +361,7 @@ async fn a_link_in_place_of_a_layer_is_neither_found_nor_mounted() {
     assert!(seen.stdout.text.contains("tiny.py"));
     swap_layers(&one.folder.path().join("state/layers"));
     let refused = one.sandbox.exec(OWNER, &session, look()).await;
-    assert!(matches!(refused, Err(Error::Layer { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::LayerGone)), "{refused:?}");
     let refused = one.sandbox.layer(OWNER, &wanted("tiny")).await;
     assert!(refused.is_err(), "and it is not built over the link");
 }
@@ -459,4 +461,86 @@ fn a_build_as_each_user_makes_a_layer_that_its_sessions_can_import() {
         let seen = stdout(&answer["reports"][0]);
         assert_eq!(seen, "42 /packages/python/tiny.py\n", "{who:?} {answer}");
     }
+}
+
+/// A new session with a skill of this digest, of a file of 1000 bytes.
+fn with_skill(digest: &str) -> NewSession {
+    let file = SkillFile {
+        path: "SKILL.md".into(),
+        bytes: vec![b'x'; 1000].into(),
+        executable: false,
+    };
+    let skill = SkillFiles {
+        name: "pdf".into(),
+        digest: digest.into(),
+        files: vec![file],
+    };
+    NewSession {
+        skills: vec![skill],
+        ..NewSession::default()
+    }
+}
+
+/// Digests of the skills that are unpacked.
+fn unpacked(one: &Sandboxed) -> Vec<String> {
+    let entries = fs::read_dir(one.folder.path().join("state/skills")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name != ".lock").collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_refused_leaves_no_skill_on_the_disk() {
+    let one = Sandboxed::open(|settings| settings.sessions_per_tenant = 1).await;
+    let refused = one.sandbox.create(OWNER, with_skill("d1")).await;
+    assert_eq!(refused.unwrap_err().code(), "too-many-sessions");
+    assert!(unpacked(&one).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn skills_that_come_and_go_stay_within_their_bound_and_live_ones_stay() {
+    const MAX_SKILLS: usize = 6;
+    let one = Sandboxed::open(|settings| settings.skill_bytes = 6 * (2 * 4096 + 1000)).await;
+    let live = one.sandbox.create(OWNER, with_skill("live")).await.unwrap();
+    for number in 0..30 {
+        let new = with_skill(&format!("d{number}"));
+        let session = if number % 2 == 0 {
+            one.sandbox.create("attacker", new).await.unwrap()
+        } else {
+            let session = one.sandbox.create("attacker", NewSession::default()).await;
+            let session = session.unwrap();
+            let mounted = one.sandbox.mount("attacker", &session, new.skills).await;
+            mounted.unwrap();
+            session
+        };
+        assert!(unpacked(&one).len() <= MAX_SKILLS, "{:?}", unpacked(&one));
+        one.sandbox.destroy("attacker", &session).await.unwrap();
+    }
+    // Sessions made at the same time with what is about to go do not lose it.
+    let making = (0..24).map(|number| {
+        let sandbox = one.sandbox.clone();
+        tokio::spawn(async move {
+            let new = with_skill(&format!("d{}", number % 8));
+            let session = sandbox.create("attacker", new).await;
+            let Ok(session) = session else {
+                assert_eq!(session.unwrap_err().code(), "disk-full");
+                return;
+            };
+            let count = Execution {
+                command: Command::Bash("wc -c < /skills/pdf/SKILL.md".into()),
+                ..Execution::default()
+            };
+            let report = sandbox.exec("attacker", &session, count).await.unwrap();
+            assert_eq!(report.stdout.text.trim(), "1000");
+            sandbox.destroy("attacker", &session).await.unwrap();
+        })
+    });
+    for made in making.collect::<Vec<_>>() {
+        made.await.unwrap();
+    }
+    let look = Execution {
+        command: Command::Bash("wc -c < /skills/pdf/SKILL.md".into()),
+        ..Execution::default()
+    };
+    let report = one.sandbox.exec(OWNER, &live, look).await.unwrap();
+    assert_eq!(report.stdout.text.trim(), "1000");
 }

@@ -28,7 +28,26 @@ const HASH: &str = "--hash=sha256:";
 /// Hexadecimal digits of a SHA-256.
 const HASH_DIGITS: usize = 64;
 
-/// What archives of packages are called: installers take such a name for a file.
+/// What files of packages are called. A name that ends so was meant for a file; rendered it
+/// would be the name of a package, for then it has no dots. Other names with dots are
+/// packages, such as `backports.lzma`.
+const FILES: [&str; 12] = [
+    ".whl",
+    ".zip",
+    ".tar",
+    ".tgz",
+    ".tbz",
+    ".txz",
+    ".tlz",
+    ".tar.gz",
+    ".tar.bz2",
+    ".tar.xz",
+    ".tar.lz",
+    ".tar.lzma",
+];
+
+/// What archives are called: installers take a line that ends so for a file. As names are
+/// rendered without dots, only a version could end so.
 const ARCHIVES: [&str; 12] = [
     ".whl", ".zip", ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".xz", ".txz", ".lz", ".tlz", ".lzma",
 ];
@@ -38,7 +57,8 @@ const ARCHIVES: [&str; 12] = [
 pub(super) struct Requirement {
     /// Normalised as PEP 503 says.
     name: String,
-    /// Normalised as well, sorted.
+    /// As they were written, for some installers compare them so with what a package has;
+    /// each once and sorted, by their normalised names.
     extras: Vec<String>,
     /// Operator and version.
     versions: Vec<(&'static str, String)>,
@@ -76,7 +96,7 @@ impl Requirement {
             marker: None,
             ..requirement.clone()
         };
-        if is_archive(written) || is_archive(&plain.to_string()) {
+        if ends_with_any(written, &FILES) || ends_with_any(&plain.to_string(), &ARCHIVES) {
             return Err("it must be the name of a package, not of a file");
         }
         Ok(requirement)
@@ -184,11 +204,11 @@ fn extras(cursor: &mut Cursor<'_>) -> Result<Vec<String>> {
             cursor,
             "extras are names with commas between them, in brackets",
         )?;
-        extras.push(normalised(extra));
+        extras.push(extra.to_owned());
         cursor.skip_space();
     }
-    extras.sort();
-    extras.dedup();
+    extras.sort_by_cached_key(|extra| (normalised(extra), extra.clone()));
+    extras.dedup_by_key(|extra| normalised(extra));
     Ok(extras)
 }
 
@@ -220,9 +240,9 @@ fn versions(cursor: &mut Cursor<'_>) -> Result<Vec<(&'static str, String)>> {
     Ok(versions)
 }
 
-fn is_archive(text: &str) -> bool {
+fn ends_with_any(text: &str, endings: &[&str]) -> bool {
     let text = text.to_ascii_lowercase();
-    ARCHIVES.iter().any(|ending| text.ends_with(ending))
+    endings.iter().any(|ending| text.ends_with(ending))
 }
 
 /// What is most likely wrong with what follows a package and its versions.

@@ -1,14 +1,23 @@
 //! Skills on disk: written once per digest, then shared read-only by every sandbox
-//! that names them.
+//! that names them. Which stay is up to the `cache`.
 
+mod cache;
+
+pub(crate) use cache::{InUse, Skills};
+
+use crate::collect::ENTRY_BYTES;
 use crate::error::{During, Error};
 use crate::name;
 use bytes::Bytes;
 use prowess_skill::Skill;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// First part of the name of a folder that is being written.
+const PART: &str = ".part-";
 
 /// A skill to be mounted at `/skills/NAME`.
 #[derive(Debug, Clone)]
@@ -36,6 +45,17 @@ impl SkillFiles {
             files: files.collect(),
         }
     }
+
+    /// What it takes on the disk, at least: its bytes, its files and its folders.
+    fn disk_bytes(&self) -> u64 {
+        let parents = |file| Path::new(file).ancestors().skip(1);
+        let paths = self.files.iter().map(|file| file.path.as_str());
+        let folders: HashSet<&Path> = paths.flat_map(parents).chain([Path::new("")]).collect();
+        let entries = (self.files.len() as u64).saturating_add(folders.len() as u64);
+        let bytes = self.files.iter().map(|file| file.bytes.len() as u64);
+        let bytes = bytes.fold(0, u64::saturating_add);
+        bytes.saturating_add(entries.saturating_mul(ENTRY_BYTES))
+    }
 }
 
 /// One file of a skill.
@@ -49,29 +69,27 @@ pub struct SkillFile {
     pub executable: bool,
 }
 
-/// Writes a skill, unless it is there, and returns its folder relative to `state`.
-pub(crate) fn materialise(state: &Path, skill: &SkillFiles) -> Result<String, Error> {
-    name::word("skill", &skill.name)?;
-    let relative = format!("skills/{}", name::word("digest", &skill.digest)?);
-    let place = state.join(&relative);
-    if is_folder(&place) {
-        return Ok(relative);
+/// Writes a skill at `place`, unless it is there. Says whether it was written.
+fn write(place: &Path, skill: &SkillFiles) -> Result<bool, Error> {
+    if is_folder(place) {
+        return Ok(false);
     }
     // Whole or not at all: written beside, then given its name in one step.
-    let part = state
-        .join("skills")
-        .join(format!(".part-{}", crate::id::random()?));
+    let part = place.with_file_name(format!("{PART}{}", crate::id::random()?));
     let result = write_all(&part, skill).and_then(|()| {
-        match renameat_with(CWD, &part, CWD, &place, RenameFlags::NOREPLACE) {
-            Err(_) if is_folder(&place) => fs::remove_dir_all(&part).during(part.display()),
-            renamed => renamed.during(place.display()),
+        match renameat_with(CWD, &part, CWD, place, RenameFlags::NOREPLACE) {
+            Err(_) if is_folder(place) => {
+                fs::remove_dir_all(&part).during(part.display())?;
+                Ok(false)
+            }
+            renamed => renamed.during(place.display()).map(|()| true),
         }
     });
     if result.is_err() {
         // The first error is the one to tell.
         let _ = fs::remove_dir_all(&part);
     }
-    result.map(|()| relative)
+    result
 }
 
 /// Whether a folder is there itself, not a link to one.

@@ -1,0 +1,331 @@
+//! The folder of skills: which are there, how much they take, and which go when all
+//! together take too much or nobody has used them for long.
+//!
+//! A skill that a session names stays. So that none goes while a session is being made
+//! with it, those who name skills share a lock until the session's file names them, and
+//! whoever removes skills has that lock alone while it reads what sessions name. The lock
+//! is a file, for other servers may share the folder. When a skill was last used is the
+//! time of its folder.
+
+use super::{PART, SkillFiles, is_folder, write};
+use crate::collect::{ENTRY_BYTES, Usage, measure};
+use crate::error::{During, Error};
+use crate::{id, name};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Timespec, Timestamps, UTIME_NOW, flock, utimensat};
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// First part of the name of a skill that is being removed.
+const REMOVED: &str = ".removed-";
+
+/// The file whose lock orders those who name skills and those who remove them.
+const LOCK: &str = ".lock";
+
+/// After that long, what is being written was left behind by a crash.
+const LEFT_BEHIND: Duration = Duration::from_secs(60 * 60);
+
+/// How often skills that nobody uses are looked for.
+const TIDY_INTERVAL: Duration = Duration::from_secs(10 * 60);
+
+/// What sessions have mounted, as paths relative to the state folder.
+pub(crate) type Mounted<'a> = &'a dyn Fn() -> HashSet<String>;
+
+/// All skills under one state folder.
+#[derive(Debug)]
+pub(crate) struct Skills {
+    folder: PathBuf,
+    max_bytes: u64,
+    /// How long a skill that no session names stays without being used.
+    max_idle: Duration,
+    known: Mutex<Known>,
+    /// Held while skills are removed; those who want to write wait for it.
+    removing: Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Bytes of each skill, by digest. The same digest means the same bytes for ever.
+    sizes: HashMap<String, u64>,
+    /// Their sum.
+    bytes: u64,
+    /// Bytes that are about to be written.
+    reserved: u64,
+    tidied: Option<Instant>,
+}
+
+impl Known {
+    fn set(&mut self, digest: &str, bytes: u64) {
+        let before = self.sizes.insert(digest.to_owned(), bytes);
+        let rest = self.bytes.saturating_sub(before.unwrap_or(0));
+        self.bytes = rest.saturating_add(bytes);
+    }
+
+    fn with(&self, wanted: u64) -> u64 {
+        let taken = self.bytes.saturating_add(self.reserved);
+        taken.saturating_add(wanted)
+    }
+}
+
+/// A skill as a candidate for removal.
+struct Kept {
+    digest: String,
+    bytes: u64,
+    used: SystemTime,
+}
+
+/// Skills that are there, and stay as long as this lives.
+#[derive(Debug, Default)]
+pub(crate) struct InUse {
+    /// What to mount, as (path relative to the state folder, path inside).
+    pub(crate) mounts: Vec<(String, String)>,
+    _lock: Option<Lock>,
+}
+
+#[derive(Debug)]
+struct Lock(File);
+
+impl Drop for Lock {
+    /// A launcher just being started may have a copy of the descriptor for a moment, so
+    /// closing it is not enough.
+    fn drop(&mut self) {
+        // It fails only for a file that is not open.
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+/// Bytes that are about to be written, counted as long as this lives.
+struct Reserved<'a> {
+    skills: &'a Skills,
+    bytes: u64,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        let mut known = self.skills.known();
+        known.reserved = known.reserved.saturating_sub(self.bytes);
+    }
+}
+
+impl Skills {
+    /// `max_idle` is how long a skill that no session names stays without being used.
+    pub(crate) fn new(state: &Path, max_bytes: u64, max_idle: Duration) -> Self {
+        let skills = Self {
+            folder: state.join("skills"),
+            max_bytes,
+            max_idle,
+            known: Mutex::default(),
+            removing: Mutex::default(),
+        };
+        skills.list();
+        skills
+    }
+
+    /// Writes the skills that are not there. They stay as long as what is returned lives,
+    /// and then as long as a session names them.
+    pub(crate) fn provide(
+        &self,
+        skills: &[SkillFiles],
+        mounted: Mounted<'_>,
+    ) -> Result<InUse, Error> {
+        if skills.is_empty() {
+            return Ok(InUse::default());
+        }
+        for skill in skills {
+            name::word("skill", &skill.name)?;
+            name::word("digest", &skill.digest)?;
+        }
+        self.tidy_sometimes(mounted)?;
+        let reserved = self.reserve(skills, mounted)?;
+        // Who removes gets its turn before those who come later.
+        drop(lock(&self.removing));
+        let lock = self.lock(FlockOperation::LockShared)?;
+        let mounts = skills.iter().map(|skill| self.write(skill));
+        let mounts = mounts.collect::<Result<_, Error>>()?;
+        drop(reserved);
+        let _lock = Some(lock);
+        Ok(InUse { mounts, _lock })
+    }
+
+    fn write(&self, skill: &SkillFiles) -> Result<(String, String), Error> {
+        let place = self.folder.join(&skill.digest);
+        if write(&place, skill)? {
+            let bytes = disk_bytes(&place)?;
+            self.known().set(&skill.digest, bytes);
+        } else {
+            let now = Timespec {
+                tv_sec: 0,
+                tv_nsec: UTIME_NOW,
+            };
+            let now = Timestamps {
+                last_access: now,
+                last_modification: now,
+            };
+            // What is lost when it fails is when the skill was last used.
+            let _ = utimensat(CWD, &place, &now, AtFlags::SYMLINK_NOFOLLOW);
+        }
+        let folder = format!("skills/{}", skill.digest);
+        Ok((folder, format!("/skills/{}", skill.name)))
+    }
+
+    /// Makes room for those of these skills that are not there.
+    fn reserve(&self, skills: &[SkillFiles], mounted: Mounted<'_>) -> Result<Reserved<'_>, Error> {
+        let mut digests = HashSet::new();
+        let new = skills.iter().filter(|skill| {
+            digests.insert(skill.digest.as_str()) && !is_folder(&self.folder.join(&skill.digest))
+        });
+        let bytes = new.map(SkillFiles::disk_bytes).fold(0, u64::saturating_add);
+        let reserved = |known: &mut Known| {
+            let fits = bytes == 0 || known.with(bytes) <= self.max_bytes;
+            if fits {
+                known.reserved = known.reserved.saturating_add(bytes);
+            }
+            // Not made where it does not fit: it would be given back.
+            fits.then(|| Reserved {
+                skills: self,
+                bytes,
+            })
+        };
+        if let Some(reserved) = reserved(&mut self.known()) {
+            return Ok(reserved);
+        }
+        // Rather more than is needed, so that the next need not look through all again.
+        let target = (self.max_bytes / 4 * 3).saturating_sub(bytes);
+        self.remove_unused(target, &digests, mounted)?;
+        let mut known = self.known();
+        let used = known.with(0);
+        reserved(&mut known).ok_or(Error::DiskFull {
+            limit: "skill_bytes",
+            used,
+            allowed: self.max_bytes,
+        })
+    }
+
+    /// Removes what nobody has used for long, and what is above the bound.
+    pub(crate) fn tidy(&self, mounted: Mounted<'_>) -> Result<(), Error> {
+        self.known().tidied = Some(Instant::now());
+        self.remove_unused(self.max_bytes, &HashSet::new(), mounted)
+    }
+
+    fn tidy_sometimes(&self, mounted: Mounted<'_>) -> Result<(), Error> {
+        let tidied = self.known().tidied;
+        match tidied.is_none_or(|at| at.elapsed() >= TIDY_INTERVAL) {
+            true => self.tidy(mounted),
+            false => Ok(()),
+        }
+    }
+
+    /// Removes skills that no session names, the least recently used first, until all
+    /// take no more than `target`; and those that nobody has used for long anyway.
+    fn remove_unused(
+        &self,
+        target: u64,
+        wanted: &HashSet<&str>,
+        mounted: Mounted<'_>,
+    ) -> Result<(), Error> {
+        let _removing = lock(&self.removing);
+        let alone = self.lock(FlockOperation::LockExclusive)?;
+        let mut all = self.list();
+        let is_due = |one: &Kept| is_older(one.used, self.max_idle);
+        if self.known().with(0) <= target && !all.iter().any(is_due) {
+            return Ok(());
+        }
+        let mounted = mounted();
+        all.retain(|one| {
+            !wanted.contains(one.digest.as_str())
+                && !mounted.contains(&format!("skills/{}", one.digest))
+        });
+        all.sort_by_key(|one| one.used);
+        let mut removed = Vec::new();
+        for one in all {
+            if self.known().with(0) <= target && !is_due(&one) {
+                break;
+            }
+            // Out of sight in one step, so that nobody finds half of it.
+            let gone = self.folder.join(format!("{REMOVED}{}", id::random()?));
+            if fs::rename(self.folder.join(&one.digest), &gone).is_ok() {
+                let mut known = self.known();
+                known.sizes.remove(&one.digest);
+                known.bytes = known.bytes.saturating_sub(one.bytes);
+                removed.push(gone);
+            }
+        }
+        drop(alone);
+        for gone in removed {
+            // What cannot be removed now is tried again with the next.
+            let _ = fs::remove_dir_all(gone);
+        }
+        Ok(())
+    }
+
+    /// All skills that are there, which are then known. Nobody may write one meanwhile.
+    /// Removes what servers that were killed left behind.
+    fn list(&self) -> Vec<Kept> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut all = Vec::new();
+        for entry in entries {
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let changed = entry.metadata().and_then(|found| found.modified());
+            let used = changed.unwrap_or(SystemTime::UNIX_EPOCH);
+            let is_left = name.starts_with(REMOVED) || name.starts_with(PART);
+            if is_left && is_older(used, LEFT_BEHIND) {
+                let _ = fs::remove_dir_all(entry.path());
+            } else if name::word("digest", &name).is_ok() && is_folder(&entry.path()) {
+                all.extend(self.kept(name, used));
+            }
+        }
+        let mut known = self.known();
+        known.sizes.clear();
+        known.bytes = 0;
+        for one in &all {
+            known.set(&one.digest, one.bytes);
+        }
+        all
+    }
+
+    fn kept(&self, digest: String, used: SystemTime) -> Option<Kept> {
+        let bytes = self.known().sizes.get(&digest).copied();
+        let bytes = bytes.or_else(|| disk_bytes(&self.folder.join(&digest)).ok())?;
+        Some(Kept {
+            digest,
+            bytes,
+            used,
+        })
+    }
+
+    fn lock(&self, operation: FlockOperation) -> Result<Lock, Error> {
+        let place = self.folder.join(LOCK);
+        let mut options = OpenOptions::new();
+        options.create(true).append(true).mode(0o600);
+        let file = options.open(&place).at("the skills", &place)?;
+        flock(&file, operation).at("the skills", &place)?;
+        Ok(Lock(file))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        lock(&self.known)
+    }
+}
+
+/// A lock whose holder cannot have left anything half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_older(time: SystemTime, than: Duration) -> bool {
+    time.elapsed().is_ok_and(|age| age >= than)
+}
+
+/// What a folder takes on the disk, with itself.
+fn disk_bytes(folder: &Path) -> Result<u64, Error> {
+    let usage = measure(folder, Usage::MAX, &mut |_, _| {})?.usage;
+    Ok(usage.on_disk().saturating_add(ENTRY_BYTES))
+}
+
+#[cfg(test)]
+mod tests;
