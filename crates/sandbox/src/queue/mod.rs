@@ -9,6 +9,7 @@
 mod state;
 
 use crate::error::{Error, Scope};
+use crate::session::tenant;
 use crate::settings::Settings;
 use state::{Bounds, State, Ticket};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,9 +67,10 @@ impl Queue {
         }
     }
 
-    /// Waits for a turn, or is told at once that too many wait.
+    /// Waits for a turn, or is told at once that too many wait. Builds of packages take
+    /// the turns of the tenant they are for.
     pub(crate) async fn turn(&self, owner: &str) -> Answer {
-        let owner: Arc<str> = owner.into();
+        let owner: Arc<str> = tenant(owner).into();
         let (waiting, receiver) = {
             let mut state = self.lock();
             if state.enter(&owner) {

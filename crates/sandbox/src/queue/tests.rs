@@ -82,6 +82,23 @@ async fn owners_take_turns_however_many_each_has_waiting() {
 }
 
 #[tokio::test]
+async fn a_tenant_that_builds_packages_has_no_second_turn() {
+    let queue = queue(1, 10);
+    let running = queue.turn("\0layers x").await.unwrap();
+    assert_eq!(&*running.owner, "x");
+    let mut build = waiting(&queue, "\0layers x").await;
+    let mut command = waiting(&queue, "x").await;
+    let mut victim = waiting(&queue, "v").await;
+    drop(running);
+    // Neither of the two comes before one who has had none.
+    assert!(poll(&mut build).await.is_none());
+    assert!(poll(&mut command).await.is_none());
+    drop(poll(&mut victim).await.unwrap().unwrap());
+    drop(poll(&mut build).await.unwrap().unwrap());
+    drop(poll(&mut command).await.unwrap().unwrap());
+}
+
+#[tokio::test]
 async fn one_who_leaves_the_line_gives_place_and_turn_on() {
     let queue = queue(1, 1);
     let first = queue.turn("a").await.unwrap();

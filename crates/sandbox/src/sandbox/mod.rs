@@ -11,11 +11,11 @@ use crate::error::Error;
 use crate::packages::builds::Builds;
 use crate::packages::store::Layers;
 use crate::packages::{self, Layer, PackageIndex};
-use crate::policy::{Network, Policy};
+use crate::policy::{Limits, Network, Policy};
 use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::session::{SessionInfo, Sessions};
-use crate::skills::{self, SkillFiles};
+use crate::skills::{InUse, SkillFiles, Skills};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,6 +59,7 @@ struct Inner {
     packages: Option<PackageIndex>,
     /// The layers that are there, and who may build more.
     layers: Layers,
+    skills: Skills,
     builds: Builds,
 }
 
@@ -93,17 +94,25 @@ impl Sandbox {
         }
         let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
         blocking(move || {
-            let layer = new
-                .layer
-                .map(|layer| Ok((layer.folder(), packages::INSIDE.to_owned())));
-            let mounts = new.skills.iter().map(|skill| {
-                let folder = skills::materialise(&inner.state, skill)?;
-                Ok((folder, format!("/skills/{}", skill.name)))
-            });
-            let mounts = mounts.chain(layer).collect::<Result<_, Error>>()?;
-            let host_id = inner.backend.adopt(&new.policy.limits);
-            let made = inner.sessions.create(&owner, new.policy, mounts, host_id);
+            let layer = new.layer.iter();
+            let layer = layer.map(|layer| (layer.folder(), packages::INSIDE.to_owned()));
+            // The skills stay in use until the session's file names them.
+            let mut in_use = InUse::default();
+            let mounts = || {
+                in_use = inner.provide(&new.skills)?;
+                Ok(in_use.mounts.iter().cloned().chain(layer).collect())
+            };
+            let mut adopted = None;
+            let adopt = |limits: &Limits| {
+                adopted = inner.backend.adopt(limits);
+                adopted
+            };
+            let made = inner.sessions.create(&owner, new.policy, mounts, adopt);
+            drop(in_use);
             inner.forget_removed();
+            if let (Err(_), Some(host_id)) = (&made, adopted) {
+                inner.forget_adopted(host_id);
+            }
             made
         })
         .await
@@ -118,11 +127,10 @@ impl Sandbox {
         let mut held = self.inner.sessions.hold(owner, id).await?;
         let inner = Arc::clone(&self.inner);
         blocking(move || {
-            for skill in &skills {
-                let folder = skills::materialise(&inner.state, skill)?;
-                let place = format!("/skills/{}", skill.name);
-                held.meta.mounts.retain(|(_, known)| *known != place);
-                held.meta.mounts.push((folder, place));
+            let in_use = inner.provide(&skills)?;
+            for (folder, place) in &in_use.mounts {
+                held.meta.mounts.retain(|(_, known)| known != place);
+                held.meta.mounts.push((folder.clone(), place.clone()));
             }
             held.save()
         })
@@ -181,6 +189,7 @@ impl Sandbox {
         let inner = Arc::clone(&self.inner);
         let expired = blocking(move || {
             let expired = inner.sessions.expire();
+            inner.skills.tidy(&|| inner.sessions.mounted())?;
             inner.forget_removed();
             Ok(expired)
         })
@@ -188,5 +197,19 @@ impl Sandbox {
         let kept: Vec<String> = self.sessions().into_iter().map(|one| one.id).collect();
         self.inner.backend.keep_only(&kept).await;
         Ok(expired)
+    }
+}
+
+impl Inner {
+    /// Writes the skills that are not there yet.
+    fn provide(&self, skills: &[SkillFiles]) -> Result<InUse, Error> {
+        self.skills.provide(skills, &|| self.sessions.mounted())
+    }
+
+    /// Lets go, in the background, of what was made ahead and adopted by a session that
+    /// could not be made.
+    fn forget_adopted(self: &Arc<Self>, host_id: u32) {
+        let inner = Arc::clone(self);
+        tokio::spawn(async move { inner.backend.forget("", host_id).await });
     }
 }

@@ -5,6 +5,7 @@
 //! with the folder's now and then, a few sessions are read again with each new one, and
 //! whoever removes a session because of what is said here reads its file first.
 
+use super::account::tenant;
 use super::meta::Meta;
 use crate::collect::Usage;
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
@@ -36,6 +37,7 @@ struct State {
 
 #[derive(Debug, Clone)]
 struct Known {
+    /// The tenant it is counted for.
     owner: String,
     created: u64,
     used: u64,
@@ -82,7 +84,7 @@ impl Index {
             state.to_check.push_back(id.to_owned());
         }
         let known = Known {
-            owner: meta.owner.clone(),
+            owner: tenant(&meta.owner).to_owned(),
             created: meta.created,
             used: meta.used,
             host_id: meta.host_id,
@@ -109,7 +111,7 @@ impl Index {
             return Err(held);
         }
         let known = Known {
-            owner: owner.to_owned(),
+            owner: tenant(owner).to_owned(),
             created: now,
             used: now,
             host_id,
@@ -148,6 +150,7 @@ impl Index {
     /// the largest first; and whether that one is among them.
     pub(super) fn above_share(&self, owner: &str, wanted: u64, disk_bytes: u64) -> Vec<String> {
         let state = self.lock();
+        let owner = tenant(owner);
         let is_new = u64::from(!state.owners.contains_key(owner));
         let owners = (state.owners.len() as u64).saturating_add(is_new).max(1);
         let share = disk_bytes / owners;
@@ -169,7 +172,7 @@ impl Index {
     /// used first, with when that was.
     pub(super) fn idle(&self, owner: &str, until: u64) -> Vec<(u64, String)> {
         let state = self.lock();
-        let all = state.owners.get(owner).into_iter();
+        let all = state.owners.get(tenant(owner)).into_iter();
         all.flat_map(|owner| &owner.by_use)
             .take_while(|(used, _)| *used <= until)
             .filter(|(_, id)| state.sessions.get(id).is_some_and(|known| known.is_made))
@@ -188,7 +191,7 @@ impl Index {
 
     pub(super) fn ids(&self, owner: &str) -> Vec<String> {
         let state = self.lock();
-        let all = state.owners.get(owner).into_iter();
+        let all = state.owners.get(tenant(owner)).into_iter();
         all.flat_map(|owner| &owner.by_use)
             .map(|(_, id)| id.clone())
             .collect()
@@ -246,7 +249,7 @@ impl Index {
 
 impl State {
     fn total(&self, owner: &str) -> Total {
-        let owner = self.owners.get(owner);
+        let owner = self.owners.get(tenant(owner));
         owner.map_or(Total::default(), |owner| Total {
             sessions: owner.by_use.len(),
             disk: owner.disk,
@@ -285,5 +288,27 @@ impl State {
             }
         }
         Some(known)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn build_sessions_are_on_their_tenants_account_and_take_no_share() {
+        let index = Index::default();
+        for (id, owner) in [("a", "x"), ("b", "v"), ("c", "\0layers x")] {
+            index.claim(id, owner, 1, 0, 2).unwrap();
+        }
+        index.reserve("b", 40 << 10);
+        assert_eq!(index.total("x").sessions, 2);
+        assert_eq!(index.total("\0layers x"), index.total("x"));
+        assert_eq!(index.claim("d", "\0layers x", 1, 0, 2), Err(2));
+        // Half of the bytes are an equal share of two tenants, whoever builds.
+        let bytes = 2 * index.total("v").disk;
+        assert_eq!(index.above_share("v", 0, bytes), Vec::<String>::new());
+        let above = index.above_share("\0layers x", bytes, bytes);
+        assert_eq!(above, ["x"]);
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions: a folder, an owner and a policy that outlive the commands run in them, and
 //! the server too. Processes do not: each command's sandbox ends with it.
 
+mod account;
 mod files;
 mod held;
 mod index;
@@ -9,6 +10,7 @@ mod place;
 mod room;
 mod survey;
 
+pub(crate) use account::tenant;
 pub use files::FileInfo;
 pub(crate) use files::{list, open, put, remove};
 pub(crate) use held::Held;
@@ -19,7 +21,7 @@ use crate::collect::Usage;
 use crate::collect::folder::Folder;
 use crate::egress::DomainRule;
 use crate::error::Error;
-use crate::policy::{Network, Policy};
+use crate::policy::{Limits, Network, Policy};
 use crate::settings::Settings;
 use crate::{id, name};
 use held::Lock;
@@ -111,20 +113,24 @@ impl Sessions {
         }
     }
 
-    /// Makes a session, after clearing away what has expired. It gets `host_id` if one
-    /// was made ready for it.
+    /// Makes a session, after clearing away what has expired. It gets the host id that
+    /// `adopt` returns if one was made ready for it; that is asked for only once the
+    /// session is counted, so that one who is refused takes nothing from others. So are the
+    /// `mounts`, as (path relative to the state folder, path inside).
     pub(crate) fn create(
         &self,
         owner: &str,
         policy: Policy,
-        mounts: Vec<(String, String)>,
-        host_id: Option<u32>,
+        mounts: impl FnOnce() -> Result<Vec<(String, String)>, Error>,
+        adopt: impl FnOnce(&Limits) -> Option<u32>,
     ) -> Result<String, Error> {
         self.sync();
         self.expire_known();
         let id = format!("{PREFIX}{}", id::random()?);
-        let host_id = host_id.map_or_else(|| self.free_host_id(), Ok)?;
-        self.claim(&id, owner, host_id)?;
+        let free = self.free_host_id()?;
+        self.claim(&id, owner, free)?;
+        let mounts = mounts().inspect_err(|_| self.index.remove(&id))?;
+        let host_id = adopt(&policy.limits).unwrap_or(free);
         let (created, owner) = (now(), owner.to_owned());
         let meta = Meta {
             owner,
@@ -268,5 +274,28 @@ mod tests {
             assert!(matches!(held, Err(Error::NoSession { .. })));
         }
         assert!(sessions.locks.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn one_who_is_refused_a_session_adopts_nothing_that_was_made_ahead() {
+        let folder = tempfile::TempDir::new().unwrap();
+        std::fs::create_dir(folder.path().join("sessions")).unwrap();
+        let mut settings = Settings::new(folder.path());
+        settings.sessions_per_tenant = 1;
+        let sessions = Sessions::new(folder.path(), false, &settings);
+        let create = |adopt: &mut dyn FnMut(&Limits) -> Option<u32>| {
+            sessions.create("greedy", Policy::default(), || Ok(Vec::new()), adopt)
+        };
+        let id = create(&mut |_| Some(1_900_000_007)).unwrap();
+        let known = sessions.known("greedy", &id).unwrap();
+        assert_eq!(known.host_id, 1_900_000_007);
+        assert!(sessions.index.is_host_id_taken(1_900_000_007));
+        let mut is_adopted = false;
+        let refused = create(&mut |_| {
+            is_adopted = true;
+            None
+        });
+        assert!(matches!(refused, Err(Error::TooManySessions { .. })));
+        assert!(!is_adopted);
     }
 }

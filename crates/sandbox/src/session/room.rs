@@ -3,6 +3,7 @@
 //! others while it has no more than an equal share.
 
 use super::Sessions;
+use super::account::tenant;
 use super::held::Held;
 use super::meta::now;
 use crate::error::Error;
@@ -77,34 +78,37 @@ impl Sessions {
     /// Makes room for a session to grow by so many bytes, and keeps it until the session
     /// is let go of. Returns for how many there is.
     pub(crate) fn grow(&self, held: &Held, wanted: u64) -> u64 {
-        let grown = self.reserve(held, wanted);
-        grown.unwrap_or_else(|short| {
-            let bytes = short.available.min(wanted);
-            self.index.reserve(&held.id, bytes);
-            bytes
-        })
+        let grown = self.reserve(held, wanted, |short| short.available);
+        grown.map_or_else(|short| short.available.min(wanted), |()| wanted)
     }
 
     /// The same, for all of it or nothing.
     pub(crate) fn grow_whole(&self, held: &Held, wanted: u64) -> Result<(), Error> {
-        match self.reserve(held, wanted) {
-            Ok(_) => Ok(()),
-            Err(short) => Err(short.error),
-        }
+        let grown = self.reserve(held, wanted, |_| 0);
+        grown.map_err(|short| short.error)
     }
 
-    fn reserve(&self, held: &Held, wanted: u64) -> Result<u64, Short> {
+    /// Reserves all that is wanted, or what `otherwise` says where there is less. The lock
+    /// is kept until that is counted, so that no two sessions get the same bytes.
+    fn reserve(
+        &self,
+        held: &Held,
+        wanted: u64,
+        otherwise: impl FnOnce(&Short) -> u64,
+    ) -> Result<(), Short> {
         let mut evicted = Evicted::new();
         let made = {
             let _room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
             let made = self.make_room(&held.meta.owner, wanted, &mut evicted);
-            if made.is_ok() {
-                self.index.reserve(&held.id, wanted);
-            }
+            let bytes = match &made {
+                Ok(()) => wanted,
+                Err(short) => otherwise(short).min(wanted),
+            };
+            self.index.reserve(&held.id, bytes);
             made
         };
         self.clear_all(evicted);
-        made.map(|()| wanted)
+        made
     }
 
     /// Evicts until an owner can have `wanted` bytes more. Sessions in use stay.
@@ -135,7 +139,7 @@ impl Sessions {
     /// than that need not wait until others' sessions have been idle for a while.
     fn evict_above_share(&self, owner: &str, wanted: u64, evicted: &mut Evicted) -> bool {
         let above = self.index.above_share(owner, wanted, self.quota.disk_bytes);
-        let is_above = above.iter().any(|name| name == owner);
+        let is_above = above.iter().any(|name| name == tenant(owner));
         above.iter().any(|name| match is_above {
             true => self.evict_idle(name, evicted),
             false => self.evict(name, now(), evicted),
@@ -175,5 +179,42 @@ fn short(limit: &'static str, used: u64, allowed: u64) -> Short {
             used,
             allowed,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+    use std::sync::Barrier;
+
+    #[tokio::test]
+    async fn sessions_that_grow_at_once_do_not_get_the_same_bytes() {
+        const BYTES: u64 = 1 << 20;
+        let folder = tempfile::TempDir::new().unwrap();
+        std::fs::create_dir(folder.path().join("sessions")).unwrap();
+        let mut settings = Settings::new(folder.path());
+        settings.tenant_disk_bytes = Some(BYTES);
+        let sessions = Sessions::new(folder.path(), false, &settings);
+        let create = || sessions.create("greedy", Policy::default(), || Ok(Vec::new()), |_| None);
+        let ids: Vec<String> = (0..4).map(|_| create().unwrap()).collect();
+        let before = sessions.index.total("greedy").disk;
+        for round in 0..200 {
+            let mut all = Vec::new();
+            for id in &ids {
+                all.push(sessions.hold("greedy", id).await.unwrap());
+            }
+            let barrier = Barrier::new(all.len());
+            let grow = |held: &Held| {
+                barrier.wait();
+                sessions.grow(held, BYTES)
+            };
+            let grown: u64 = std::thread::scope(|scope| {
+                let threads: Vec<_> = all.iter().map(|held| scope.spawn(|| grow(held))).collect();
+                threads.into_iter().map(|one| one.join().unwrap()).sum()
+            });
+            assert_eq!(grown, BYTES - before, "round {round}");
+            assert_eq!(sessions.index.total("greedy").disk, BYTES);
+        }
     }
 }

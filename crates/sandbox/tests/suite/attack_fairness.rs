@@ -156,6 +156,32 @@ async fn one_within_its_share_takes_room_at_once_from_those_above_theirs() {
 }
 
 #[tokio::test]
+async fn a_build_session_takes_from_its_tenant_and_not_from_anothers_share() {
+    let builder = format!("\0layers {GREEDY}");
+    let one = open(|settings| {
+        settings.disk_bytes = 600 * KIB;
+        settings.tenant_disk_bytes = Some(600 * KIB);
+        settings.evict_idle = NEVER;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    // Less than a half of all, and more than a third.
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    put(sandbox, VICTIM, &victim, 230 * KIB).await.unwrap();
+    let greedy = create(sandbox, GREEDY).await.unwrap();
+    put(sandbox, GREEDY, &greedy, 190 * KIB).await.unwrap();
+    let build = create(sandbox, &builder).await.unwrap();
+    let refused = put(sandbox, &builder, &build, 150 * KIB).await.unwrap_err();
+    assert_eq!(refused.code(), "disk-full");
+    assert_eq!(content(sandbox, VICTIM, &victim).await.len(), 230 << 10);
+    // It is nobody's to list or use but the builder's.
+    assert_eq!(ids(sandbox, GREEDY).await, [greedy]);
+    let other = put(sandbox, GREEDY, &build, 1).await.unwrap_err();
+    assert_eq!(other.code(), "no-session");
+    assert_eq!(ids(sandbox, &builder).await, [build]);
+}
+
+#[tokio::test]
 async fn a_tenants_sessions_are_bounded_and_another_gets_its_own() {
     let one = open(|settings| {
         settings.sessions_per_tenant = 5;
