@@ -1,10 +1,11 @@
 //! Bash and the editor, and how native clients see them.
 
-use crate::support::{OWNER, Running, names, native, text};
-use prowess_sandbox::Policy;
+use crate::support::{OWNER, Running, names, native, sandbox, skill, text};
+use prowess_sandbox::{Command, Execution, Policy};
 use prowess_testkit::SkillFixture;
 use prowess_toolbox::{Options, Part, Toolbox, Workspace};
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 async fn edit(running: &Running, input: Value) -> prowess_toolbox::Outcome {
@@ -245,4 +246,31 @@ async fn names_of_the_clients_own_tools_are_left_to_it() {
         .call("skill_bash", json!({ "command": "echo mine" }))
         .await;
     assert_eq!(text(&outcome), "mine");
+}
+
+#[tokio::test]
+async fn a_session_whose_packages_were_removed_is_replaced_and_keeps_its_files() {
+    let (sandbox, folder) = sandbox().await;
+    let skills = vec![Arc::new(skill(&SkillFixture::new("pdf")))];
+    let workspace = Workspace::fresh(sandbox, OWNER, skills, Policy::default());
+    let run = |line: &str| {
+        let execution = Execution {
+            command: Command::Bash(line.to_owned()),
+            ..Execution::default()
+        };
+        workspace.run(execution)
+    };
+    run("echo kept > a.txt").await.unwrap();
+    let first = workspace.session().unwrap();
+    // As if it had been made with packages that have since made room for others.
+    let meta = folder.path().join("state/sessions").join(&first);
+    let meta = meta.join("meta.json");
+    let text = std::fs::read_to_string(&meta).unwrap();
+    let mut facts: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let gone = json!(["layers/gone", "/packages/python"]);
+    facts["mounts"].as_array_mut().unwrap().push(gone);
+    std::fs::write(&meta, facts.to_string()).unwrap();
+    let report = run("cat a.txt; ls /skills").await.unwrap();
+    assert_eq!(report.stdout.text, "kept\npdf\n");
+    assert_ne!(workspace.session().unwrap(), first);
 }

@@ -69,7 +69,10 @@ fn a_skill_is_measured_as_it_is_counted_ahead() {
             executable: false,
         });
     }
-    place.skills.provide(&[deep.clone()], &nothing).unwrap();
+    place
+        .skills
+        .provide(std::slice::from_ref(&deep), &nothing)
+        .unwrap();
     let written = disk_bytes(&place.state.path().join("skills/deep")).unwrap();
     assert_eq!(deep.disk_bytes(), written);
     assert_eq!(place.skills.known().bytes, written);
