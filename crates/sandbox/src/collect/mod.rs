@@ -71,6 +71,13 @@ pub enum Reason {
     More,
 }
 
+impl Reason {
+    /// Whether it is not in the session either.
+    pub(crate) fn is_loss(self) -> bool {
+        matches!(self, Self::Special | Self::Name | Self::Depth | Self::Quota)
+    }
+}
+
 /// What was found.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {

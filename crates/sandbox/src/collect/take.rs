@@ -273,7 +273,18 @@ impl Taker<'_> {
         Ok(())
     }
 
+    /// What is lost is listed in place of what is kept, if not all can be.
     fn skip(&mut self, path: String, reason: Reason) {
+        let is_full = self.found.skipped.len() >= MOST_SKIPPED;
+        let mut listed = self.found.skipped.iter_mut();
+        if is_full
+            && reason.is_loss()
+            && let Some(kept) = listed.find(|one| !one.reason.is_loss())
+            && kept.reason != Reason::More
+        {
+            let kept = std::mem::replace(kept, Skipped { path, reason });
+            return self.skip(kept.path, kept.reason);
+        }
         match self.found.skipped.len() {
             listed if listed < MOST_SKIPPED => self.found.skipped.push(Skipped { path, reason }),
             MOST_SKIPPED => {

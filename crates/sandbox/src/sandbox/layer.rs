@@ -15,6 +15,9 @@ const OWNER: &str = "\0layers ";
 /// Most characters of what an installer said that are told.
 const MAX_TOLD_CHARS: usize = 4000;
 
+/// Most characters of the path of a file that a build left and that cannot be kept.
+const MAX_LOST_PATH_CHARS: usize = 200;
+
 impl Sandbox {
     /// The layer of these requirements, built now if it is not there yet. Builds of one
     /// owner wait for each other, and not for those of others.
@@ -136,6 +139,12 @@ impl BuildSession {
             .await?;
         if report.outcome != Outcome::Exit(0) || report.hits.contains(&LimitHit::Data) {
             return Err(failed(&report));
+        }
+        // A layer that lacks some of its files would fail where it is used.
+        if let Some(lost) = report.skipped.iter().find(|one| one.reason.is_loss()) {
+            let path: String = lost.path.chars().take(MAX_LOST_PATH_CHARS).collect();
+            let why = format!("{path:?} cannot be kept: {:?}", lost.reason);
+            return Err(Error::Layer { why });
         }
         Ok(report)
     }

@@ -544,3 +544,17 @@ async fn skills_that_come_and_go_stay_within_their_bound_and_live_ones_stay() {
     let report = one.sandbox.exec(OWNER, &live, look).await.unwrap();
     assert_eq!(report.stdout.text.trim(), "1000");
 }
+
+#[test]
+fn a_build_that_leaves_what_cannot_be_kept_is_no_layer() {
+    let attack = "
+os.mkdir('/mnt/data/layer')
+for number in range(150):
+    open('/mnt/data/layer/a%d.py' % number, 'w').write('x = 1')
+os.makedirs('/mnt/data/layer/' + 'z/' * 70)";
+    attacked(attack, |host, _, why| {
+        let why = why.unwrap();
+        assert!(why.contains("cannot be kept"), "{:?} {why}", host.who);
+        assert!(only_layer(host).is_none());
+    });
+}
