@@ -37,6 +37,7 @@ pub(super) const KEYS: &[&str] = &[
     "package_hosts",
     "package_sources",
     "layer_bytes",
+    "skill_bytes",
     "domains",
     "open_tls",
     "extra_ca_file",
@@ -105,6 +106,9 @@ pub(super) struct Raw {
     /// Bytes that all built packages may take together before those not used for longest
     /// go, first those of the tenant who takes most.
     layer_bytes: Option<u64>,
+    /// Bytes that all unpacked skills may take together, with 4 KiB for each file and
+    /// folder, before those go that no session shows and that were not used for longest.
+    skill_bytes: Option<u64>,
     /// Domains that a request may ask its code to reach, such as `example.com` or
     /// `*.example.com`; none if not said.
     domains: Vec<String>,
@@ -213,6 +217,7 @@ fn settings(raw: Raw, data_dir: &Path) -> Result<Settings, ConfigError> {
         extra_ca_file: raw.extra_ca_file,
         packages,
         layer_bytes: raw.layer_bytes.unwrap_or(base.layer_bytes),
+        skill_bytes: raw.skill_bytes.unwrap_or(base.skill_bytes),
         ..base
     })
 }
@@ -312,7 +317,7 @@ mod tests {
             "backend = \"docker\"\nreduced = true\nruntime = \"/srv/root\"\ncgroup = \"mine\"\n\
              docker_socket = \"/s\"\ndocker_image = \"i\"\nrunning = 1\nwaiting = 2\nwarm = 3\n\
              commands_per_tenant = 13\nwaiting_per_tenant = 14\nsessions_per_tenant = 15\n\
-             tenant_disk_bytes = 16\nsession_entries = 17\nlayer_bytes = 18\n\
+             tenant_disk_bytes = 16\nsession_entries = 17\nlayer_bytes = 18\nskill_bytes = 19\n\
              idle_seconds = 4\nlife_seconds = 5\ndisk_bytes = 6\ntimeout_seconds = 7\n\
              memory_bytes = 8\nprocesses = 9\ncpu_millis = 10\ndata_bytes = 11\ntmp_bytes = 12\n\
              package_index = \"http://index.test:8080/simple\"\npackage_hosts = [\"files.test\"]\n\
