@@ -166,7 +166,8 @@ async fn large_bodies_of_all_tenants_together_leave_room_for_small_ones() {
             answer
         });
     }
-    // The four would leave nothing; three quarters have room for three.
+    // The four would leave nothing; three quarters have room for three at most. They come
+    // in side by side, so more than one may find too little.
     let answer = answers.join_next().await.unwrap().unwrap();
     assert_eq!(&answer, b"HTTP/1.1 503");
     let body = serde_json::json!({ "model": "none", "max_tokens": 1, "messages": [
@@ -177,10 +178,6 @@ async fn large_bodies_of_all_tenants_together_leave_room_for_small_ones() {
         let answer = call.json(&body).await;
         assert_eq!(answer.status, 404, "{:?}", answer.body);
     }
-    assert!(
-        answers.try_join_next().is_none(),
-        "the others are under way"
-    );
 }
 
 /// A large request of another tenant, which is read whole before its model is looked for.
