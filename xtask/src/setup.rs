@@ -47,6 +47,16 @@ fn system() -> anyhow::Result<()> {
     if !Path::new("/usr/bin/python3").exists() {
         missing.push("python3");
     }
+    // Package layers are built with its pip, and the proxy is tried with curl.
+    if !succeeds(&mut command(
+        "/usr/bin/python3",
+        &["-I", "-c", "import pip"],
+    )) {
+        missing.push("python3-pip");
+    }
+    if !Path::new("/usr/bin/curl").exists() {
+        missing.push("curl");
+    }
     if missing.is_empty() {
         return Ok(());
     }

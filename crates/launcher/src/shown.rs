@@ -146,11 +146,12 @@ fn mount_files(files: &[(String, String)]) -> Result<(), Failure> {
         return Ok(());
     }
     let bytes = files.iter().map(|(_, text)| text.len() as u64 + PAGE).sum();
-    let shelf = mounts::tmpfs(bytes, files.len() as u64 + 1, "0755").at(Step::Mounts, FILES_DIR)?;
-    mounts::attach(&shelf, FILES_DIR).at(Step::Mounts, FILES_DIR)?;
+    let folder =
+        mounts::tmpfs(bytes, files.len() as u64 + 1, "0755").at(Step::Mounts, FILES_DIR)?;
+    mounts::attach(&folder, FILES_DIR).at(Step::Mounts, FILES_DIR)?;
     for (inside, text) in files {
         fs::write(inside, text).at(Step::Mounts, inside)?;
     }
-    sys::set_mount_attributes(shelf.as_fd(), u64::from(READ_ONLY.bits()), false)
+    sys::set_mount_attributes(folder.as_fd(), u64::from(READ_ONLY.bits()), false)
         .at(Step::Mounts, FILES_DIR)
 }

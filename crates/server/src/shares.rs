@@ -2,7 +2,8 @@
 //!
 //! An owner holds at most its bound, whoever else is there. When permits are short, the
 //! next one goes to the waiting owner that holds fewest (of several, to the one that got
-//! none for longest), and within an owner to whoever has waited longest. So one owner's queue never delays another's by more than a permit.
+//! none for longest), and within an owner to whoever has waited longest. So one owner's
+//! queue never delays another's by more than a permit.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;

@@ -5,7 +5,8 @@
 //! the namespace's own loopback and hands it to the server, so a connection made inside
 //! arrives here without any process in between. The proxy resolves names itself and
 //! connects to the very address it has checked: private, local and metadata addresses
-//! are refused after resolution, so a name that changes its mind gains nothing.
+//! are refused after resolution, so a name that resolves differently the next time gains
+//! nothing.
 //!
 //! What it cannot see: inside TLS. It compares the name in the ClientHello with the one
 //! asked for, but a server that answers for other names behind the same certificate can

@@ -196,7 +196,7 @@ impl Proxy {
         }
         let found = self.step(self.dial.resolve(host)).await.unwrap_or_default();
         let address = *found.first().ok_or(Verdict::Unresolved)?;
-        // One bad address among good ones is a trap, not a mistake.
+        // A private address among public ones is how rebinding begins: refuse the name.
         if !self.any_address && !found.iter().all(|address| is_public(*address)) {
             return Err(Verdict::PrivateAddress);
         }
