@@ -3,7 +3,9 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use prowess_wire::neutral::{Request, Response, StreamEvent, replay};
-use prowess_wire::{Dialect, Dropped, ReadContext, read_error, read_response, write_request};
+use prowess_wire::{
+    Dialect, Dropped, ReadContext, WriteOptions, read_error, read_response, write_request,
+};
 
 use crate::config::Price;
 use crate::error::CallError;
@@ -93,7 +95,7 @@ impl Target {
         caller: &Caller,
     ) -> Result<(Answer, Vec<Dropped>), CallError> {
         let dialect = http.upstream.dialect(&self.model, request.origin);
-        let mut outgoing = write_request(dialect, request, &self.lane.write)?;
+        let mut outgoing = write_request(dialect, request, &self.write_options(http))?;
         if let Some(model) = outgoing.body.get_mut("model") {
             *model = self.model.as_str().into();
         }
@@ -116,6 +118,14 @@ impl Target {
             key: http.key_for(caller, &self.provider.name).await?,
         };
         Ok((call.answer().await?, outgoing.dropped))
+    }
+}
+
+impl Target {
+    /// What the model can do: as its name and server tell, and as its entry says.
+    pub(crate) fn write_options(&self, http: &HttpEngine) -> WriteOptions {
+        let known = http.upstream.write_options(&self.model);
+        self.lane.write.apply(known)
     }
 }
 

@@ -76,7 +76,7 @@ impl Target {
         let Some(dialect) = http.upstream.counter(&self.model) else {
             return Ok(None);
         };
-        let mut outgoing = write_request(dialect, request, &self.lane.write)?;
+        let mut outgoing = write_request(dialect, request, &self.write_options(http))?;
         if let Some(model) = outgoing.body.get_mut("model") {
             *model = self.model.as_str().into();
         }

@@ -1,9 +1,7 @@
 //! What all calls of one model share: its places, its breaker, what it can do.
 
-use prowess_wire::WriteOptions;
-
 use crate::breaker::Breaker;
-use crate::config::Price;
+use crate::config::{Price, WriteChanges};
 use crate::error::CallError;
 use crate::limit::{Limiter, Permit};
 
@@ -12,7 +10,8 @@ use crate::limit::{Limiter, Permit};
 pub(crate) struct Lane {
     pub(crate) breaker: Breaker,
     pub(crate) limiter: Option<Limiter>,
-    pub(crate) write: WriteOptions,
+    /// How it differs from what is known of a model of its name.
+    pub(crate) write: WriteChanges,
     pub(crate) price: Option<Price>,
 }
 

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName};
 
 use crate::breaker::Breaker;
 use crate::call::Caller;
-use crate::config::{ConfigError, Kind, ProviderConfig, Retry};
+use crate::config::{ConfigError, Kind, ProviderConfig, Retry, WriteChanges};
 use crate::env::Env;
 use crate::error::CallError;
 use crate::google::GoogleTokens;
@@ -56,16 +56,12 @@ impl Provider {
             Some(upstream) => Engine::Http(Box::new(HttpEngine::build(config, upstream, env)?)),
             None => Engine::Scripted(script(config)?),
         };
-        let write = match &engine {
-            Engine::Http(http) => http.upstream.write_options(),
-            Engine::Scripted(_) => prowess_wire::WriteOptions::default(),
-        };
         let breaker = &config.policies.breaker;
         Ok(Provider {
             lane: Arc::new(Lane {
                 breaker: Breaker::new(&config.name, breaker),
                 limiter: None,
-                write,
+                write: WriteChanges::default(),
                 price: None,
             }),
             breaker: breaker.clone(),

@@ -21,6 +21,8 @@ pub(crate) struct Fragment {
     /// JSON text; of a free-form call, text escaped as inside a JSON string.
     pub(crate) arguments: String,
     pub(crate) freeform: bool,
+    /// The seal of what must come back with the call, where the server gives that.
+    pub(crate) signature: Option<String>,
 }
 
 #[derive(Debug)]
@@ -30,6 +32,7 @@ struct Call {
     name: String,
     arguments: String,
     freeform: bool,
+    signature: Option<String>,
     state: State,
 }
 
@@ -64,6 +67,14 @@ impl Calls {
         self.calls.is_empty()
     }
 
+    /// The ids of the calls so far, in order.
+    pub(crate) fn ids(&self, context: &ReadContext) -> Vec<String> {
+        let calls = self.calls.iter().enumerate();
+        calls
+            .map(|(at, call)| call.id.clone().unwrap_or_else(|| made_id(&context.id, at)))
+            .collect()
+    }
+
     /// Takes a fragment and tells what can be told now; says what is wrong if the
     /// stream makes no sense.
     pub(crate) fn push(
@@ -89,6 +100,9 @@ impl Calls {
         }
         if call.name.is_empty() {
             call.name = fragment.name.unwrap_or_default();
+        }
+        if call.signature.is_none() {
+            call.signature = fragment.signature;
         }
         call.arguments.push_str(&fragment.arguments);
         match (call.state, blocks.open()) {
@@ -154,6 +168,7 @@ impl Calls {
             name: String::new(),
             arguments: before.to_owned(),
             freeform: fragment.freeform,
+            signature: None,
             state: State::Waiting,
         });
         (self.calls.len() - 1, true)
@@ -202,6 +217,11 @@ impl Calls {
         call.state = State::Open;
         let id = call.id.clone().unwrap_or_else(|| made_id(&context.id, at));
         let name = context.names.original(call.name.clone());
+        if let Some(signature) = call.signature.take() {
+            blocks.close(out);
+            blocks.signature(signature, out);
+            blocks.close(out);
+        }
         blocks.call(at as u64, id, name, out);
         blocks.arguments(call.arguments.clone(), out);
     }

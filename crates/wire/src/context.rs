@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::Dialect;
 use crate::drops::Dropped;
+use crate::models::Capabilities;
 use crate::names::Names;
 use crate::neutral::{Map, Request, ToolKind};
 
@@ -27,10 +28,36 @@ pub struct WriteOptions {
     pub unsigned_calls: bool,
     /// Whether a Chat server wants the old `max_tokens` field.
     pub legacy_max_tokens: bool,
-    /// Whether a Chat server takes thoughts back as `reasoning_content`.
-    pub reasoning_content: bool,
+    /// Which thoughts a Chat server gets back as text.
+    pub reasoning_content: ReasoningContent,
+    /// Whether a Chat server refuses past calls without `reasoning_content`, so that a
+    /// blank one is sent where none is known.
+    pub reasoning_required: bool,
+    /// Whether a Chat server takes `reasoning_details` of a client's own back.
+    pub reasoning_details: bool,
+    /// Whether a Chat server takes Gemini's signatures, in `extra_content` of calls.
+    pub google_signatures: bool,
+    /// Whether a Chat server takes `thinking: {"type": "disabled"}`.
+    pub thinking_switch: bool,
     /// Whether an OpenAI server takes `prompt_cache_breakpoint` marks.
     pub cache_breakpoints: bool,
+    /// What is known of the model by its name.
+    pub known: Capabilities,
+    /// A tag of the server that answers: what a Chat server gave to be brought back goes
+    /// back to no other.
+    pub server: String,
+}
+
+/// Which thoughts a Chat server gets back as text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReasoningContent {
+    /// Those that it gave itself, under the name it gave them, beside calls.
+    #[default]
+    WhereGiven,
+    /// All, as `reasoning_content`.
+    Always,
+    /// None.
+    Never,
 }
 
 impl Default for WriteOptions {
@@ -42,8 +69,14 @@ impl Default for WriteOptions {
             system_in_place: true,
             unsigned_calls: false,
             legacy_max_tokens: false,
-            reasoning_content: false,
+            reasoning_content: ReasoningContent::default(),
+            reasoning_required: false,
+            reasoning_details: false,
+            google_signatures: false,
+            thinking_switch: false,
             cache_breakpoints: false,
+            known: Capabilities::default(),
+            server: String::new(),
         }
     }
 }
@@ -68,6 +101,8 @@ pub struct ReadContext {
     /// The model asked for, used when the upstream names none.
     pub model: String,
     pub(crate) names: Names,
+    /// The tag of the server that answers.
+    pub(crate) server: String,
     /// Stop sequences the upstream cannot look for itself.
     pub(crate) stop_sequences: Vec<String>,
 }
@@ -78,6 +113,7 @@ impl ReadContext {
             id: "msg_unnamed".to_owned(),
             model: request.model.clone(),
             names: Names::of(request),
+            server: String::new(),
             stop_sequences: Vec::new(),
         }
     }

@@ -86,7 +86,7 @@ fn word_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-fn digest(text: &str, hex_digits: usize) -> String {
+pub(crate) fn digest(text: &str, hex_digits: usize) -> String {
     Sha256::digest(text.as_bytes())
         .iter()
         .flat_map(|byte| [byte >> 4, byte & 15])

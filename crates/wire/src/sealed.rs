@@ -1,16 +1,19 @@
 //! Private state of other providers inside Anthropic's `signature` field.
 //!
-//! Gemini's thought signatures and OpenAI's encrypted reasoning must come back with
-//! the next request. They travel as `v1.<provider>.<payload>`, so that a client that
-//! only echoes what it was given brings them back. Anthropic's own signatures hold no
-//! dot and stay as they are.
+//! Gemini's thought signatures, OpenAI's encrypted reasoning and what Chat servers give
+//! beside their thoughts must come back with the next request. They travel as
+//! `v1.<provider>.<payload>`, so that a client that only echoes what it was given brings
+//! them back. Anthropic's own signatures hold no dot and stay as they are.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+use crate::fields::put;
 
 const GEMINI: &str = "v1.gemini.";
 const OPENAI: &str = "v1.openai.";
+const CHAT: &str = "v1.chat.";
 
 /// Whose state a signature holds.
 #[derive(Debug, PartialEq)]
@@ -21,6 +24,8 @@ pub(crate) enum Sealed<'a> {
     Gemini(&'a str),
     /// OpenAI's reasoning item: its id and encrypted content.
     OpenAi { id: String, encrypted: String },
+    /// What a Chat server gave.
+    Chat(Box<ChatState>),
     /// No signature at all.
     None,
 }
@@ -34,6 +39,40 @@ pub(crate) fn seal_openai(id: &str, encrypted: &str) -> String {
     format!("{OPENAI}{}", STANDARD.encode(payload))
 }
 
+/// What a Chat server gave beside a thought, and wants back.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ChatState {
+    /// The tag of the server; none where a client brought the state without our seal.
+    pub(crate) from: Option<String>,
+    /// The name of the field the thought's text stood in.
+    pub(crate) field: Option<String>,
+    /// `reasoning_details`.
+    pub(crate) details: Vec<Value>,
+    /// Whether the details go on with those of an earlier thought of the same message.
+    pub(crate) more: bool,
+    /// The ids of calls that the details name, and which call of the message each was.
+    pub(crate) calls: Vec<(String, usize)>,
+    /// `extra_content` of the call that follows.
+    pub(crate) extra: Option<Value>,
+}
+
+pub(crate) fn seal_chat(state: &ChatState) -> String {
+    let mut map = Map::new();
+    put(&mut map, "from", state.from.clone());
+    put(&mut map, "field", state.field.clone());
+    if !state.details.is_empty() {
+        map.insert("details".to_owned(), state.details.clone().into());
+    }
+    put(&mut map, "more", state.more.then_some(true));
+    if !state.calls.is_empty() {
+        let calls = state.calls.iter();
+        let calls: Map<String, Value> = calls.map(|(id, n)| (id.clone(), (*n).into())).collect();
+        map.insert("calls".to_owned(), calls.into());
+    }
+    put(&mut map, "extra", state.extra.clone());
+    format!("{CHAT}{}", STANDARD.encode(Value::Object(map).to_string()))
+}
+
 pub(crate) fn open(signature: &str) -> Sealed<'_> {
     if signature.is_empty() {
         return Sealed::None;
@@ -44,7 +83,27 @@ pub(crate) fn open(signature: &str) -> Sealed<'_> {
     if let Some(payload) = signature.strip_prefix(OPENAI) {
         return open_openai(payload).unwrap_or(Sealed::None);
     }
+    if let Some(payload) = signature.strip_prefix(CHAT) {
+        return open_chat(payload).unwrap_or(Sealed::None);
+    }
     Sealed::Anthropic(signature)
+}
+
+fn open_chat<'a>(payload: &str) -> Option<Sealed<'a>> {
+    let bytes = STANDARD.decode(payload).ok()?;
+    let value: Value = serde_json::from_slice(&bytes).ok()?;
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let details = value.get("details").and_then(Value::as_array);
+    let calls = value.get("calls").and_then(Value::as_object);
+    let call = |(id, n): (&String, &Value)| Some((id.clone(), usize::try_from(n.as_u64()?).ok()?));
+    Some(Sealed::Chat(Box::new(ChatState {
+        from: text("from"),
+        field: text("field"),
+        details: details.cloned().unwrap_or_default(),
+        more: value.get("more").and_then(Value::as_bool).unwrap_or(false),
+        calls: calls.into_iter().flatten().filter_map(call).collect(),
+        extra: value.get("extra").cloned(),
+    })))
 }
 
 fn open_openai<'a>(payload: &str) -> Option<Sealed<'a>> {
@@ -70,6 +129,22 @@ mod tests {
                 encrypted: "gAAA=".to_owned()
             }
         );
+    }
+
+    #[test]
+    fn what_a_chat_server_gave_can_be_opened_again() {
+        let whole = ChatState {
+            from: Some("ab12".to_owned()),
+            field: Some("reasoning".to_owned()),
+            details: vec![json!({"type": "reasoning.encrypted", "data": "x", "index": 0})],
+            more: true,
+            calls: vec![("call_1".to_owned(), 0)],
+            extra: Some(json!({"vendor": {"state": 1}})),
+        };
+        for state in [whole, ChatState::default()] {
+            assert_eq!(open(&seal_chat(&state)), Sealed::Chat(Box::new(state)));
+        }
+        assert_eq!(open("v1.chat.%%"), Sealed::None);
     }
 
     #[test]

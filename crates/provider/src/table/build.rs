@@ -54,7 +54,7 @@ impl Table {
             lane: Arc::new(Lane {
                 breaker: Breaker::new(&provider.name, breaker),
                 limiter: limiter.map(|limit| Limiter::new(&model.name, limit)),
-                write: model.write.apply(&provider.lane.write),
+                write: model.write.clone(),
                 price: model.price.clone(),
             }),
             provider,

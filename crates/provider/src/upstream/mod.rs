@@ -128,10 +128,10 @@ impl Upstream {
         }
     }
 
-    /// What its models can do, unless an entry says otherwise.
-    pub(crate) fn write_options(&self) -> WriteOptions {
+    /// What a model of it can do, unless an entry says otherwise.
+    pub(crate) fn write_options(&self, model: &str) -> WriteOptions {
         let usual = WriteOptions::default();
-        match self {
+        let options = match self {
             Upstream::Anthropic(anthropic) => WriteOptions {
                 sampling: !anthropic.refuses_sampling(),
                 ..usual
@@ -142,7 +142,8 @@ impl Upstream {
                 ..usual
             },
             _ => usual,
-        }
+        };
+        options.for_model(model, self.base().host_str())
     }
 
     /// The request as it goes over the wire.

@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 
 use crate::Dialect;
-use crate::anthropic::write_thinking;
+use crate::anthropic::{Reasoning, reasoning_of, write_thinking};
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
+use crate::models::Family;
 use crate::neutral::{Format, Map, Request};
+use crate::sampling::sampled;
 
 pub(super) fn write_settings(
     request: &Request,
@@ -19,17 +21,14 @@ pub(super) fn write_settings(
     let mut config = Map::new();
     put(&mut config, "maxTokens", request.max_tokens);
     let mut extra = Map::new();
-    write_sampling(request, options, &mut config, &mut extra, drops);
     if !request.stop_sequences.is_empty() {
         let stops = request.stop_sequences.clone();
         put(&mut config, "stopSequences", Some(stops));
     }
-    put(
-        &mut extra,
-        "thinking",
-        request.thinking.as_ref().map(write_thinking),
-    );
-    let output = write_output(request, options, drops)?;
+    let reasoning = reasoning(request, options, drops);
+    put(&mut extra, "thinking", reasoning.thinking.clone());
+    write_sampling(request, options, &reasoning, &mut config, &mut extra, drops);
+    let output = write_output(request, reasoning.effort, drops)?;
     for (key, map) in [
         ("inferenceConfig", config),
         ("additionalModelRequestFields", extra),
@@ -51,46 +50,48 @@ pub(super) fn write_settings(
     Ok(())
 }
 
+/// What the model is told of thinking. Models of others than Anthropic may take the same
+/// words, and get them as the client said them.
+fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Reasoning {
+    if options.known.family == Family::Claude {
+        let limit = request.max_tokens.unwrap_or(options.default_max_tokens);
+        return reasoning_of(request, options, limit, drops);
+    }
+    let effort = request.effort.as_deref().filter(|word| *word != "default");
+    let effort = effort.and_then(crate::effort::anthropic);
+    if effort.is_some() && !options.effort_levels {
+        drops.add("output_config.effort", "the model takes no effort level");
+    }
+    Reasoning {
+        thinking: request.thinking.as_ref().map(write_thinking),
+        effort: effort.filter(|_| options.effort_levels).map(str::to_owned),
+    }
+}
+
 fn write_sampling(
     request: &Request,
     options: &WriteOptions,
+    reasoning: &Reasoning,
     config: &mut Map,
     extra: &mut Map,
     drops: &mut Drops,
 ) {
-    let temperature = request.temperature.clone().map(Value::Number);
-    let top_p = request.top_p.clone().map(Value::Number);
-    let top_k = request.top_k.map(Value::from);
-    if options.sampling {
-        put(config, "temperature", temperature);
-        put(config, "topP", top_p);
-        put(extra, "top_k", top_k);
-        return;
+    let mut sampled = sampled(request, options, drops);
+    if reasoning.is_on() && options.known.family == Family::Claude {
+        sampled.beside_thinking(request, drops);
     }
-    for (key, value) in [
-        ("temperature", temperature),
-        ("top_p", top_p),
-        ("top_k", top_k),
-    ] {
-        if value.is_some() {
-            drops.add(key, "the model takes no sampling parameters");
-        }
-    }
+    put(config, "temperature", sampled.temperature);
+    put(config, "topP", sampled.top_p);
+    put(extra, "top_k", sampled.top_k);
 }
 
 fn write_output(
     request: &Request,
-    options: &WriteOptions,
+    effort: Option<String>,
     drops: &mut Drops,
 ) -> Result<Map, WireError> {
     let mut output = Map::new();
-    match request.effort.as_deref() {
-        Some(effort) if options.effort_levels => {
-            put(&mut output, "effort", crate::effort::anthropic(effort));
-        }
-        Some(_) => drops.add("output_config.effort", "the model takes no effort level"),
-        None => {}
-    }
+    put(&mut output, "effort", effort);
     match &request.format {
         None => {}
         Some(Format::JsonSchema {
@@ -114,7 +115,7 @@ fn write_output(
             return Err(WireError::unsupported(
                 Dialect::Converse,
                 "output_config.format",
-                "Converse knows no such output format",
+                "Converse knows no such output format: use a JSON schema",
             ));
         }
     }

@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::thinking_out::thinking;
 use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{Path, put};
-use crate::neutral::{Format, Map, Request, ThinkingMode};
+use crate::fields::put;
+use crate::neutral::{Format, Map, Request};
+use crate::sampling::sampled;
 
 pub(super) fn write_settings(
     request: &Request,
@@ -17,14 +19,11 @@ pub(super) fn write_settings(
 ) -> Result<(), WireError> {
     let mut config = Map::new();
     put(&mut config, "maxOutputTokens", request.max_tokens);
-    let temperature = request.temperature.clone().map(Value::Number);
-    put(&mut config, "temperature", temperature);
-    put(
-        &mut config,
-        "topP",
-        request.top_p.clone().map(Value::Number),
-    );
-    put(&mut config, "topK", request.top_k);
+    let sampled = sampled(request, options, drops);
+    put(&mut config, "temperature", sampled.temperature);
+    put(&mut config, "topP", sampled.top_p);
+    put(&mut config, "topK", sampled.top_k);
+    write_shared(request, options, &mut config, drops);
     if !request.stop_sequences.is_empty() {
         let stops = request.stop_sequences.clone();
         put(&mut config, "stopSequences", Some(stops));
@@ -50,42 +49,55 @@ pub(super) fn write_settings(
     Ok(())
 }
 
-/// A budget or a level, never both: Gemini refuses that.
-fn thinking(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Option<Value> {
-    let mut map = Map::new();
-    let mode = request.thinking.as_ref().map(|thinking| {
-        drops.rest(&Path::Root.key("thinking"), &thinking.rest);
-        &thinking.mode
-    });
-    if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
-        map.insert("includeThoughts".to_owned(), true.into());
+/// The fields of Chat that Gemini has under other names, and its names.
+const SHARED: [(&str, &str); 3] = [
+    ("seed", "seed"),
+    ("frequency_penalty", "frequencyPenalty"),
+    ("presence_penalty", "presencePenalty"),
+];
+
+/// Settings that other dialects than Gemini's and Chat's lack; what the model does not
+/// take is named.
+fn write_shared(request: &Request, options: &WriteOptions, config: &mut Map, drops: &mut Drops) {
+    if request.origin != Dialect::Chat {
+        return;
     }
-    match (mode, request.effort.as_deref()) {
-        (Some(ThinkingMode::Disabled), _) | (_, Some("none")) => {
-            put(&mut map, "thinkingBudget", Some(0));
-        }
-        (Some(ThinkingMode::Enabled { budget_tokens }), effort) => {
-            put(&mut map, "thinkingBudget", Some(*budget_tokens));
-            if effort.is_some() {
-                let why = "Gemini takes a thinking budget or a level, not both";
-                drops.add("output_config.effort", why);
+    for (key, name) in SHARED {
+        let Some(value) = request.rest.get(key).filter(|value| value.is_number()) else {
+            continue;
+        };
+        let why = match key {
+            "seed"
+                if value
+                    .as_i64()
+                    .is_none_or(|seed| i32::try_from(seed).is_err()) =>
+            {
+                Some("Gemini takes a seed of 32 bits")
             }
+            "seed" => None,
+            _ if options.known.no_penalties && value.as_f64() != Some(0.0) => {
+                Some("the model takes no penalties")
+            }
+            _ => None,
+        };
+        match why {
+            Some(why) => drops.add(key, why),
+            None => put(config, name, Some(value.clone())),
         }
-        (_, Some(effort)) if options.effort_levels => {
-            put(&mut map, "thinkingLevel", Some(level(effort)));
-        }
-        (_, Some(effort)) => put(&mut map, "thinkingBudget", crate::effort::budget(effort)),
-        (_, None) => {}
     }
-    (!map.is_empty()).then_some(Value::Object(map))
 }
 
-/// Gemini's levels end at `high`.
-fn level(effort: &str) -> &str {
-    match effort {
-        "minimal" | "low" | "medium" => effort,
-        _ => "high",
+/// What of a request's unknown fields Gemini does not have either.
+pub(super) fn unknown_fields(request: &Request) -> Map {
+    let mut rest = request.rest.clone();
+    if request.origin == Dialect::Chat {
+        for (key, _) in SHARED {
+            if rest.get(key).is_some_and(Value::is_number) {
+                rest.shift_remove(key);
+            }
+        }
     }
+    rest
 }
 
 fn write_format(request: &Request, config: &mut Map) -> Result<(), WireError> {
@@ -100,7 +112,7 @@ fn write_format(request: &Request, config: &mut Map) -> Result<(), WireError> {
             return Err(WireError::unsupported(
                 Dialect::Gemini,
                 "output_config.format",
-                "Gemini knows no such output format",
+                "Gemini knows no such output format: use a JSON schema",
             ));
         }
     }

@@ -1,28 +1,77 @@
 //! How hard the model thinks, in OpenAI's words.
 
 use crate::Dialect;
+use crate::context::WriteOptions;
 use crate::drops::Drops;
+use crate::effort::{Fitted, fit};
+use crate::models::{Efforts, Family};
 use crate::neutral::{Request, ThinkingMode};
 
 /// The effort to ask for. A thinking budget becomes the nearest level; OpenAI takes no
 /// token counts.
-pub(crate) fn effort_of(request: &Request, drops: &mut Drops) -> Option<String> {
+pub(crate) fn effort_of(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Option<String> {
+    let word = wanted(request, options, drops)?;
+    match fit(&word, efforts(options)) {
+        Fitted::Word(word) => Some(word),
+        Fitted::Usual => None,
+        Fitted::Refused => {
+            drops.add("output_config.effort", "the model takes no such effort");
+            None
+        }
+    }
+}
+
+/// The levels of a model whose own API this is. What a server makes of them for a model
+/// of another API is for that server to know.
+fn efforts(options: &WriteOptions) -> Efforts {
+    match options.known.family {
+        Family::Claude | Family::Gemini => Efforts::Unknown,
+        Family::Chat | Family::Unknown => options.known.efforts,
+    }
+}
+
+/// Whether the client wants no thinking at all.
+pub(crate) fn wants_no_thinking(request: &Request) -> bool {
+    let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
+    match request.effort.as_deref() {
+        Some(effort) => effort == "none",
+        None => mode == Some(&ThinkingMode::Disabled),
+    }
+}
+
+fn wanted(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Option<String> {
     if let Some(thinking) = &request.thinking {
         drops.rest(&crate::fields::Path::Root.key("thinking"), &thinking.rest);
     }
-    if request.effort.is_some() {
-        return request.effort.clone();
+    let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
+    if let Some(effort) = &request.effort {
+        if let Some(ThinkingMode::Enabled { .. }) = mode {
+            let why = "OpenAI takes an effort, and one is given, or a budget, not both";
+            drops.add("thinking.budget_tokens", why);
+        }
+        return Some(effort.clone());
     }
-    match &request.thinking.as_ref()?.mode {
+    match mode? {
         ThinkingMode::Enabled { budget_tokens } => {
             Some(crate::effort::level(*budget_tokens).to_owned())
         }
         ThinkingMode::Disabled if request.origin == Dialect::Messages => {
-            drops.add(
-                "thinking",
-                "not every OpenAI model can be told not to think",
-            );
-            None
+            match efforts(options) {
+                Efforts::Levels(levels) if levels.contains(&"none") => Some("none".to_owned()),
+                // It does not think anyway.
+                Efforts::None => None,
+                _ => {
+                    drops.add(
+                        "thinking",
+                        "not every OpenAI model can be told not to think",
+                    );
+                    None
+                }
+            }
         }
         ThinkingMode::Disabled => Some("none".to_owned()),
         ThinkingMode::Adaptive | ThinkingMode::Other(_) => None,

@@ -1,0 +1,225 @@
+//! How a Claude model is told to think: a budget, an effort, or as much as it sees fit,
+//! whichever the model takes.
+
+use serde_json::{Value, json};
+
+use crate::context::WriteOptions;
+use crate::drops::Drops;
+use crate::effort::{Fitted, fit};
+use crate::fields::Path;
+use crate::models::{Disabling, Efforts, ThinkingModes};
+use crate::neutral::{Content, Map, Message, Request, Role, Thinking, ThinkingMode, ToolChoice};
+use crate::sealed::{Sealed, open};
+
+/// The least budget that Anthropic takes.
+const LEAST_BUDGET: u64 = 1024;
+
+/// What is said of thinking.
+#[derive(Debug, Default)]
+pub(crate) struct Reasoning {
+    /// `thinking`.
+    pub(crate) thinking: Option<Value>,
+    /// `output_config.effort`.
+    pub(crate) effort: Option<String>,
+}
+
+impl Reasoning {
+    /// Whether the model is told to think.
+    pub(crate) fn is_on(&self) -> bool {
+        let kind = self
+            .thinking
+            .as_ref()
+            .and_then(|thinking| thinking.get("type"));
+        let kind = kind.and_then(Value::as_str);
+        matches!(kind, Some("enabled" | "adaptive"))
+    }
+}
+
+/// What to say of thinking, with a limit on the tokens of the whole answer.
+pub(crate) fn reasoning_of(
+    request: &Request,
+    options: &WriteOptions,
+    limit: u64,
+    drops: &mut Drops,
+) -> Reasoning {
+    let mut writer = Writer {
+        request,
+        options,
+        limit,
+        drops,
+        effort: request.effort.clone().filter(|word| word != "default"),
+    };
+    let thinking = match &request.thinking {
+        Some(thinking) => writer.stated(thinking),
+        None => writer.from_effort(),
+    };
+    let effort = writer.effort_level(thinking.as_ref());
+    Reasoning { thinking, effort }
+}
+
+struct Writer<'a> {
+    request: &'a Request,
+    options: &'a WriteOptions,
+    limit: u64,
+    drops: &'a mut Drops,
+    /// The effort that is still to be said.
+    effort: Option<String>,
+}
+
+impl Writer<'_> {
+    /// What the client says of thinking, in a mode that the model has.
+    fn stated(&mut self, thinking: &Thinking) -> Option<Value> {
+        let off = self.effort.as_deref() == Some("none");
+        match (&thinking.mode, self.options.known.thinking) {
+            (ThinkingMode::Disabled, _) => self.switch_off("thinking", Some(thinking)),
+            (ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive, ThinkingModes::None) => {
+                self.drops.add("thinking", "the model does not think");
+                None
+            }
+            (ThinkingMode::Enabled { budget_tokens }, ThinkingModes::Adaptive(_)) => {
+                if self.effort.is_none() || off {
+                    self.effort = Some(crate::effort::level(*budget_tokens).to_owned());
+                }
+                Some(write_mode(ThinkingMode::Adaptive, thinking))
+            }
+            (ThinkingMode::Adaptive, ThinkingModes::Budget) => {
+                let path = &Path::Root.key("thinking");
+                self.drops.rest(path, &thinking.rest);
+                let effort = self.effort.take().filter(|word| word != "none");
+                let budget = effort.as_deref().and_then(crate::effort::budget);
+                let started = self.start(budget.unwrap_or(8192));
+                if started.is_none() {
+                    self.drops.add(path, NO_ROOM);
+                }
+                started
+            }
+            _ => Some(write_thinking(thinking)),
+        }
+    }
+
+    /// What an effort amounts to for a model that takes none, or that is not to think.
+    fn from_effort(&mut self) -> Option<Value> {
+        let effort = self.effort.as_deref()?;
+        let Some(budget) = crate::effort::budget(effort) else {
+            self.effort = None;
+            return self.switch_off("output_config.effort", None);
+        };
+        if self.options.effort_levels {
+            return None;
+        }
+        self.effort = None;
+        let thinks = self.options.known.thinking != ThinkingModes::None;
+        let started = thinks.then(|| self.start(budget)).flatten();
+        if started.is_none() {
+            let why = if thinks {
+                NO_ROOM
+            } else {
+                "the model does not think"
+            };
+            self.drops.add("output_config.effort", why);
+        }
+        started
+    }
+
+    /// No thinking, said as the model takes it.
+    fn switch_off(&mut self, field: &str, stated: Option<&Thinking>) -> Option<Value> {
+        match self.options.known.thinking {
+            // It does not think anyway.
+            ThinkingModes::None | ThinkingModes::Adaptive(Disabling::LeftOut) => None,
+            ThinkingModes::Adaptive(Disabling::Never) => {
+                self.drops
+                    .add(field, "the model cannot be told not to think");
+                None
+            }
+            _ => Some(stated.map_or_else(|| json!({"type": "disabled"}), write_thinking)),
+        }
+    }
+
+    /// A budget that leaves room for an answer, where thinking may begin at all.
+    fn start(&self, budget: u64) -> Option<Value> {
+        let budget = budget.min(self.limit.saturating_sub(1));
+        let may = budget >= LEAST_BUDGET && may_start_thinking(self.request);
+        may.then(|| json!({"type": "enabled", "budget_tokens": budget}))
+    }
+
+    /// The effort level that is left to be said.
+    fn effort_level(&mut self, thinking: Option<&Value>) -> Option<String> {
+        let effort = self.effort.take().filter(|word| word != "none")?;
+        if !self.options.effort_levels {
+            // A budget beside it says the same more exactly.
+            if !has_budget(thinking) {
+                self.drops
+                    .add("output_config.effort", "the model takes no effort");
+            }
+            return None;
+        }
+        let efforts = self.options.known.efforts;
+        if efforts == Efforts::Unknown {
+            return crate::effort::anthropic(&effort).map(str::to_owned);
+        }
+        let said = match fit(&effort, efforts) {
+            Fitted::Word(word) => Some(word),
+            Fitted::Usual => None,
+            Fitted::Refused => {
+                self.drops
+                    .add("output_config.effort", "the model takes no such effort");
+                None
+            }
+        };
+        // Without thinking, the highest levels are refused.
+        let disabled = thinking.is_some_and(|mode| mode.get("type") == Some(&"disabled".into()));
+        said.map(|word| match word.as_str() {
+            "xhigh" | "max" if disabled => "high".to_owned(),
+            _ => word,
+        })
+    }
+}
+
+const NO_ROOM: &str = "thinking cannot begin here, or max_tokens leaves no room for it";
+
+fn has_budget(thinking: Option<&Value>) -> bool {
+    thinking.is_some_and(|thinking| thinking.get("budget_tokens").is_some())
+}
+
+/// Anthropic refuses to begin thinking when a tool is forced, or in the middle of a
+/// loop whose calls came without a thought.
+fn may_start_thinking(request: &Request) -> bool {
+    let forced = matches!(
+        request.tool_choice,
+        Some(ToolChoice::Any | ToolChoice::Tool(_) | ToolChoice::Allowed { required: true, .. })
+    );
+    let mut assistant = request.messages.iter().rev();
+    let last = assistant.find(|message| message.role == Role::Assistant);
+    !forced && !last.is_some_and(calls_without_a_thought)
+}
+
+fn calls_without_a_thought(message: &Message) -> bool {
+    let mut blocks = message.content.iter();
+    let calls = blocks
+        .clone()
+        .any(|block| matches!(block.content, Content::ToolUse { .. }));
+    let thought = blocks.any(|block| match &block.content {
+        Content::Thinking { signature, .. } => matches!(open(signature), Sealed::Anthropic(_)),
+        Content::RedactedThinking { .. } => true,
+        _ => false,
+    });
+    calls && !thought
+}
+
+pub(crate) fn write_thinking(thinking: &Thinking) -> Value {
+    write_mode(thinking.mode.clone(), thinking)
+}
+
+fn write_mode(mode: ThinkingMode, thinking: &Thinking) -> Value {
+    let mut map = match mode {
+        ThinkingMode::Enabled { budget_tokens } => Map::from_iter([
+            ("type".to_owned(), "enabled".into()),
+            ("budget_tokens".to_owned(), budget_tokens.into()),
+        ]),
+        ThinkingMode::Adaptive => Map::from_iter([("type".to_owned(), "adaptive".into())]),
+        ThinkingMode::Disabled => Map::from_iter([("type".to_owned(), "disabled".into())]),
+        ThinkingMode::Other(kind) => Map::from_iter([("type".to_owned(), kind.into())]),
+    };
+    map.extend(thinking.rest.clone());
+    Value::Object(map)
+}

@@ -1,0 +1,148 @@
+//! The thoughts of an assistant's message, written for a Chat server: those it gave, as it
+//! gave them, and no other vendor's.
+
+use serde_json::Value;
+
+use super::details::{self, Details};
+use super::extra;
+use crate::context::{ReasoningContent, WriteOptions};
+use crate::neutral::Map;
+use crate::sealed::{ChatState, Sealed, open};
+
+/// What Google documents for calls whose signature is not known, such as those of
+/// another model.
+pub(crate) const STAND_IN: &str = "skip_thought_signature_validator";
+
+/// Stands for a thought that is not known, where none at all is refused, and an empty one
+/// too.
+const BLANK: &str = " ";
+
+pub(super) const NOT_TAKEN: &str = "Chat Completions takes no thoughts back";
+
+/// The thoughts of a message.
+pub(super) struct Thoughts<'a> {
+    options: &'a WriteOptions,
+    field: Option<String>,
+    text: String,
+    details: Vec<Value>,
+    /// Whether the message has calls: a server that is not known to want all thoughts
+    /// gets those of such messages only.
+    has_calls: bool,
+    /// `extra_content` of the next call.
+    extra: Option<Value>,
+    calls: Vec<(String, usize)>,
+}
+
+impl<'a> Thoughts<'a> {
+    pub(super) fn new(options: &'a WriteOptions, has_calls: bool) -> Self {
+        Thoughts {
+            options,
+            field: None,
+            text: String::new(),
+            details: Vec::new(),
+            has_calls,
+            extra: None,
+            calls: Vec::new(),
+        }
+    }
+
+    /// Takes a thought; whether the server takes it back.
+    pub(super) fn add(&mut self, thinking: &str, signature: &str) -> bool {
+        let always = self.options.reasoning_content == ReasoningContent::Always;
+        match open(signature) {
+            Sealed::Chat(state) if self.gave(&state) => {
+                let only_text = state.details.is_empty() && state.extra.is_none();
+                if only_text && !self.has_calls && !always {
+                    return false;
+                }
+                self.give_back(*state, thinking);
+            }
+            Sealed::Gemini(signature) if self.options.google_signatures => {
+                self.extra = Some(extra::with_signature(signature));
+                if always {
+                    self.text.push_str(thinking);
+                }
+            }
+            _ if always => self.text.push_str(thinking),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether the server this is written for gave the state, or takes that of clients.
+    fn gave(&self, state: &ChatState) -> bool {
+        let kept = self.options.reasoning_content != ReasoningContent::Never;
+        kept && match &state.from {
+            Some(from) => *from == self.options.server,
+            None => self.options.reasoning_details,
+        }
+    }
+
+    fn give_back(&mut self, state: ChatState, thinking: &str) {
+        if let Some(field) = state.field {
+            self.text.push_str(thinking);
+            self.field.get_or_insert(field);
+        } else if self.options.reasoning_content == ReasoningContent::Always {
+            self.text.push_str(thinking);
+        }
+        self.calls.extend(state.calls);
+        self.extra = state.extra.or_else(|| self.extra.take());
+        if state.more {
+            self.merge(state.details);
+        } else {
+            self.details.extend(state.details);
+        }
+    }
+
+    /// Details that go on with those before.
+    fn merge(&mut self, more: Vec<Value>) {
+        let mut merged = Details::default();
+        for detail in self.details.drain(..).chain(more) {
+            // What was read within the bounds is within them still.
+            let _ = merged.push(detail);
+        }
+        self.details = merged.take();
+    }
+
+    /// Text follows: a signature before it is the text's, and has no place here.
+    pub(super) fn before_text(&mut self) {
+        self.extra = None;
+    }
+
+    /// The `extra_content` of the next call; the first of a message may need a stand-in.
+    pub(super) fn extra_of_call(&mut self, is_first: bool) -> Option<Value> {
+        let options = self.options;
+        let excused = is_first && options.google_signatures && options.unsigned_calls;
+        let stand_in = || excused.then(|| extra::with_signature(STAND_IN));
+        self.extra.take().or_else(stand_in)
+    }
+
+    /// Writes what the message carries; `calls` are its calls, as they were written.
+    pub(super) fn write(mut self, map: &mut Map, calls: &[Value]) {
+        if self.options.reasoning_required && self.text.is_empty() && !calls.is_empty() {
+            BLANK.clone_into(&mut self.text);
+        }
+        if !self.text.is_empty() {
+            let field = self.field.as_deref().unwrap_or("reasoning_content");
+            map.insert(field.to_owned(), self.text.into());
+        }
+        if !self.details.is_empty() {
+            rename(&mut self.details, &self.calls, calls);
+            map.insert("reasoning_details".to_owned(), self.details.into());
+        }
+    }
+}
+
+/// Gives the details the ids that the calls they name have now.
+pub(super) fn rename(details: &mut [Value], named: &[(String, usize)], calls: &[Value]) {
+    for detail in details {
+        let known = named.iter().find(|(id, _)| details::id(detail) == Some(id));
+        let Some((_, at)) = known else {
+            continue;
+        };
+        let id = calls.get(*at).and_then(|call| call.get("id")).cloned();
+        if let (Some(id), Some(map)) = (id, detail.as_object_mut()) {
+            map.insert("id".to_owned(), id);
+        }
+    }
+}

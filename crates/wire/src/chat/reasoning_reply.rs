@@ -1,0 +1,84 @@
+//! What a Chat client is given of a thought's sealed state beside the thought itself:
+//! clients that rebuild messages keep the fields they know, so the state stands in those
+//! of the vendors too.
+
+use serde_json::{Value, json};
+
+use super::extra;
+use super::reasoning_out::rename;
+use crate::neutral::Map;
+use crate::sealed::{Sealed, open};
+
+/// The state of the thoughts of an answer so far.
+#[derive(Debug, Default)]
+pub(super) struct Given {
+    /// `extra_content` of the next call.
+    extra: Option<Value>,
+    /// `reasoning_details` that were not told yet.
+    details: Vec<Value>,
+    /// The calls that they name.
+    named: Vec<(String, usize)>,
+}
+
+impl Given {
+    /// A thought has ended.
+    pub(super) fn thought(&mut self, signature: &str) {
+        self.extra = extra::for_client(signature);
+        if let Sealed::Chat(state) = open(signature) {
+            self.details.extend(state.details);
+            self.named.extend(state.calls);
+        }
+    }
+
+    /// Text begins: a signature before it is the text's.
+    pub(super) fn text(&mut self) {
+        self.extra = None;
+    }
+
+    /// A call begins.
+    pub(super) fn call(&mut self, call: &mut Value) {
+        if let (Some(extra), Some(map)) = (self.extra.take(), call.as_object_mut()) {
+            map.insert(extra::FIELD.to_owned(), extra);
+        }
+    }
+
+    /// The details to be told now, where those that name a call wait for it.
+    pub(super) fn details_before_calls(&mut self) -> Option<Value> {
+        if self.named.is_empty() {
+            return self.all_details(&[]);
+        }
+        None
+    }
+
+    /// The details to be told with the n-th call.
+    pub(super) fn details_with_call(&mut self, n: usize, id: &str) -> Option<Value> {
+        let mut calls = vec![Value::Null; n];
+        calls.push(json!({"id": id}));
+        let last = self.named.iter().map(|(_, at)| *at).max();
+        if last.is_some_and(|last| last <= n) {
+            return self.all_details(&calls);
+        }
+        rename(&mut self.details, &self.named, &calls);
+        None
+    }
+
+    /// All details that were not told yet.
+    pub(super) fn all_details(&mut self, calls: &[Value]) -> Option<Value> {
+        let mut details = std::mem::take(&mut self.details);
+        let named = std::mem::take(&mut self.named);
+        rename(&mut details, &named, calls);
+        (!details.is_empty()).then(|| details.into())
+    }
+}
+
+/// A chunk's fields with the details in them.
+pub(super) fn with_details(delta: Value, details: Option<Value>) -> Value {
+    let mut map: Map = match delta {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    if let Some(details) = details {
+        map.insert("reasoning_details".to_owned(), details);
+    }
+    Value::Object(map)
+}

@@ -1,0 +1,108 @@
+//! Gemini's `thinkingConfig`, written: a budget or a level, whichever the model takes.
+
+use serde_json::Value;
+
+use crate::context::WriteOptions;
+use crate::drops::Drops;
+use crate::effort::{Fitted, fit};
+use crate::fields::{Path, put};
+use crate::models::{Budgets, Efforts, ThinkingModes};
+use crate::neutral::{Map, Request, ThinkingMode};
+
+const EFFORT: &str = "output_config.effort";
+
+/// A budget or a level, never both: Gemini refuses that.
+pub(super) fn thinking(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Option<Value> {
+    let mode = request.thinking.as_ref().map(|thinking| {
+        drops.rest(&Path::Root.key("thinking"), &thinking.rest);
+        &thinking.mode
+    });
+    let effort = request.effort.as_deref().filter(|word| *word != "default");
+    if options.known.thinking == ThinkingModes::None {
+        return does_not_think(mode, effort, drops);
+    }
+    let mut map = Map::new();
+    if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
+        map.insert("includeThoughts".to_owned(), true.into());
+    }
+    match (mode, effort) {
+        (Some(ThinkingMode::Disabled), _) | (_, Some("none")) => off(options, &mut map, drops),
+        (Some(ThinkingMode::Enabled { budget_tokens }), effort) => {
+            if effort.is_some() {
+                let why = "Gemini takes a thinking budget or a level, not both";
+                drops.add(EFFORT, why);
+            }
+            budget(*budget_tokens, options, &mut map);
+        }
+        (_, Some(effort)) if options.effort_levels => level(effort, options, &mut map, drops),
+        (_, Some(effort)) => {
+            if let Some(tokens) = crate::effort::budget(effort) {
+                budget(tokens, options, &mut map);
+            }
+        }
+        (_, None) => {}
+    }
+    (!map.is_empty()).then_some(Value::Object(map))
+}
+
+fn does_not_think(
+    mode: Option<&ThinkingMode>,
+    effort: Option<&str>,
+    drops: &mut Drops,
+) -> Option<Value> {
+    let why = "the model does not think";
+    if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
+        drops.add("thinking", why);
+    }
+    if effort.is_some_and(|effort| effort != "none") {
+        drops.add(EFFORT, why);
+    }
+    None
+}
+
+/// No thinking, or as little as the model can be told.
+fn off(options: &WriteOptions, map: &mut Map, drops: &mut Drops) {
+    match (options.known.efforts, options.known.budgets) {
+        (Efforts::Levels(_), _) => level("none", options, map, drops),
+        (_, Some(budgets)) if !budgets.zero => {
+            put(map, "thinkingBudget", Some(budgets.least));
+        }
+        _ => put(map, "thinkingBudget", Some(0)),
+    }
+}
+
+/// A budget within the model's bounds; a level for those that take levels.
+fn budget(tokens: u64, options: &WriteOptions, map: &mut Map) {
+    if let Efforts::Levels(_) = options.known.efforts
+        && let Fitted::Word(word) = fit(crate::effort::level(tokens), options.known.efforts)
+    {
+        put(map, "thinkingLevel", Some(word));
+        return;
+    }
+    let tokens = match options.known.budgets {
+        Some(Budgets { zero: true, .. }) if tokens == 0 => 0,
+        Some(Budgets { least, most, .. }) => tokens.clamp(least, most),
+        None => tokens,
+    };
+    put(map, "thinkingBudget", Some(tokens));
+}
+
+fn level(effort: &str, options: &WriteOptions, map: &mut Map, drops: &mut Drops) {
+    match (options.known.efforts, fit(effort, options.known.efforts)) {
+        // Its levels end at `high`.
+        (Efforts::Unknown, Fitted::Word(word)) => {
+            let word = match word.as_str() {
+                "minimal" | "low" | "medium" => word,
+                _ => "high".to_owned(),
+            };
+            put(map, "thinkingLevel", Some(word));
+        }
+        (_, Fitted::Word(word)) => put(map, "thinkingLevel", Some(word)),
+        (_, Fitted::Usual) => {}
+        (_, Fitted::Refused) => drops.add(EFFORT, "the model takes no such effort"),
+    }
+}

@@ -1,0 +1,196 @@
+//! What models can do, by their names: the one table of the project.
+//!
+//! Names come as providers spell them (`claude-sonnet-4-5@20250929`,
+//! `us.anthropic.claude-opus-4-7-v1:0`, `google/gemini-3-pro`); `name` takes them apart,
+//! one file per vendor holds the rows, and `servers` what depends on the server that
+//! runs a model rather than on the model. A name that no row fits is assumed to take
+//! everything.
+
+mod claude;
+mod gemini;
+mod name;
+mod openai;
+mod options;
+mod others;
+mod servers;
+
+use self::name::Name;
+
+/// What is known of a model. The default is a model of which nothing is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Capabilities {
+    /// Whose model it is.
+    pub family: Family,
+    /// Which sampling parameters it takes.
+    pub sampling: Sampling,
+    /// Which effort levels it takes.
+    pub efforts: Efforts,
+    /// In which modes it thinks, as Anthropic's API names them.
+    pub thinking: ThinkingModes,
+    /// The thinking budgets it takes, where it takes only some.
+    pub budgets: Option<Budgets>,
+    /// Whether it refuses past calls that carry no thought signature (Gemini).
+    pub signed_calls: bool,
+    /// Whether it refuses `stop`.
+    pub no_stop: bool,
+    /// Whether it refuses frequency and presence penalties.
+    pub no_penalties: bool,
+    /// Whether its limit on tokens is `max_completion_tokens` and nothing else.
+    pub completion_limit: bool,
+    /// Whether its own vendor's Chat API takes `thinking: {"type": "disabled"}`.
+    pub thinking_switch: bool,
+}
+
+/// Whose model it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Family {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// Anthropic's.
+    Claude,
+    /// Google's.
+    Gemini,
+    /// A vendor's whose own API is Chat Completions or Responses.
+    Chat,
+}
+
+/// Which of temperature, top_p and top_k a model takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sampling {
+    /// All of them, as far as is known.
+    #[default]
+    Any,
+    /// Temperature or top_p, not both.
+    OneOfTwo,
+    /// Those that it takes only when its effort is `none`.
+    WithoutReasoning,
+    /// None.
+    None,
+}
+
+/// Which effort levels a model takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Efforts {
+    /// Not known: any word is sent.
+    #[default]
+    Unknown,
+    /// None at all.
+    None,
+    /// These.
+    Levels(&'static [&'static str]),
+}
+
+/// In which modes a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThinkingModes {
+    /// Not known: what the client says is sent.
+    #[default]
+    Unknown,
+    /// It does not think.
+    None,
+    /// With a budget of tokens only.
+    Budget,
+    /// With a budget, or as much as it sees fit.
+    BudgetOrAdaptive,
+    /// As much as it sees fit, only.
+    Adaptive(Disabling),
+}
+
+/// How thinking is turned off, where it has no budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disabling {
+    /// By saying nothing: it is off unless turned on.
+    LeftOut,
+    /// By saying so, at efforts up to `high`.
+    Said,
+    /// Not at all.
+    Never,
+}
+
+/// The thinking budgets a model takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budgets {
+    /// The least, but for zero.
+    pub least: u64,
+    /// The most.
+    pub most: u64,
+    /// Whether zero turns thinking off.
+    pub zero: bool,
+}
+
+/// What is known of the model of this name.
+pub fn capabilities(model: &str) -> Capabilities {
+    let name = Name::parse(model);
+    claude::row(&name)
+        .or_else(|| gemini::row(&name))
+        .or_else(|| openai::row(&name))
+        .or_else(|| others::row(&name))
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_row_fits_is_assumed_to_take_everything() {
+        for name in [
+            "",
+            "fast",
+            "llama-3.3-70b",
+            "my/own/model",
+            "claude",
+            "gpt",
+            "o",
+            "-",
+        ] {
+            let known = capabilities(name);
+            assert_eq!(known.sampling, Sampling::Any, "{name}");
+            assert_eq!(known.efforts, Efforts::Unknown, "{name}");
+            assert_eq!(known.thinking, ThinkingModes::Unknown, "{name}");
+            assert!(!known.signed_calls && !known.no_stop, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_a_name_finds_the_same_row() {
+        let spellings: [&[&str]; 4] = [
+            &[
+                "claude-opus-4-7",
+                "anthropic/claude-opus-4.7",
+                "anthropic/claude-4.7-opus",
+                "us.anthropic.claude-opus-4-7-v1:0",
+                "claude-opus-4-7@20260416",
+                "arn:aws:bedrock:us-east-1:1:inference-profile/eu.anthropic.claude-opus-4-7-v1:0",
+                "Claude-Opus-4-7",
+            ],
+            &[
+                "claude-sonnet-4-5",
+                "claude-sonnet-4-5@20250929",
+                "claude-sonnet-4-5-20250929",
+                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+                "openrouter/anthropic/claude-sonnet-4.5",
+            ],
+            &[
+                "gemini-3-pro",
+                "google/gemini-3-pro",
+                "models/gemini-3-pro-preview",
+                "gemini-3-pro-preview-11-2025",
+            ],
+            &[
+                "gpt-5",
+                "openai/gpt-5",
+                "gpt-5-2025-08-07",
+                "openai/gpt-5:online",
+            ],
+        ];
+        for names in spellings {
+            let first = names.first().map(|name| capabilities(name));
+            for name in names {
+                assert_eq!(Some(capabilities(name)), first, "{name}");
+                assert_ne!(capabilities(name).family, Family::Unknown, "{name}");
+            }
+        }
+    }
+}

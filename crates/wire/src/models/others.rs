@@ -1,0 +1,176 @@
+//! Models of vendors whose own API is Chat Completions: xAI, DeepSeek, Moonshot, Zhipu,
+//! Mistral. Alibaba's take everything that can be said here.
+
+use super::name::{Name, Variant};
+use super::{Capabilities, Efforts, Family, Sampling};
+
+const THREE: Efforts = Efforts::Levels(&["low", "medium", "high"]);
+
+pub(super) fn row(name: &Name) -> Option<Capabilities> {
+    let usual = Capabilities {
+        family: Family::Chat,
+        ..Capabilities::default()
+    };
+    if let Some(variant) = name.after("grok") {
+        return Some(grok(&variant, usual));
+    }
+    if name.after("deepseek").is_some() || name.after("glm").is_some() {
+        return Some(Capabilities {
+            thinking_switch: true,
+            ..usual
+        });
+    }
+    if let Some(variant) = name.after("kimi") {
+        return Some(kimi(&variant, usual));
+    }
+    if name.after("mistral").is_some() {
+        return Some(Capabilities {
+            efforts: Efforts::Levels(&["none", "high"]),
+            ..usual
+        });
+    }
+    let plain = [
+        "magistral",
+        "codestral",
+        "devstral",
+        "ministral",
+        "pixtral",
+        "mixtral",
+    ];
+    if plain.iter().any(|word| name.after(word).is_some()) {
+        return Some(Capabilities {
+            efforts: Efforts::None,
+            ..usual
+        });
+    }
+    let qwen = name.after("qwen").is_some() || name.numbered("qwen").is_some();
+    qwen.then_some(usual)
+}
+
+/// Those that reason take neither stop sequences nor penalties; an effort only from 4.3
+/// on, which came after 4.20.
+fn grok(variant: &Variant<'_>, usual: Capabilities) -> Capabilities {
+    let reasons = !variant.has("non");
+    let reasoning = Capabilities {
+        no_stop: reasons,
+        no_penalties: reasons,
+        ..usual
+    };
+    let efforts = match variant.version() {
+        _ if variant.has("code") => Efforts::None,
+        Some((3, _)) if variant.has("mini") => Efforts::Levels(&["low", "high"]),
+        Some((0..=3, _)) => {
+            return Capabilities {
+                efforts: Efforts::None,
+                ..usual
+            };
+        }
+        Some((4, 20)) if variant.has("multi") => {
+            Efforts::Levels(&["low", "medium", "high", "xhigh"])
+        }
+        Some((4, 0..=2 | 20)) => Efforts::None,
+        Some((4, 3)) => Efforts::Levels(&["none", "low", "medium", "high"]),
+        Some(_) => THREE,
+        None => return usual,
+    };
+    Capabilities {
+        efforts,
+        ..reasoning
+    }
+}
+
+/// From K2.5 on the temperature is fixed, and any other is refused.
+fn kimi(variant: &Variant<'_>, usual: Capabilities) -> Capabilities {
+    let version = variant.version().unwrap_or((0, 0));
+    let fixed = version >= (2, 5) || variant.has("thinking") || variant.has("coding");
+    Capabilities {
+        sampling: match fixed {
+            true => Sampling::None,
+            false => Sampling::Any,
+        },
+        efforts: match version.0 >= 3 {
+            true => Efforts::Levels(&["low", "high", "max"]),
+            false => Efforts::Unknown,
+        },
+        // K2.5 and K2.6 can be told not to think; K3 always does.
+        thinking_switch: version.0 == 2 && version >= (2, 5),
+        ..usual
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::capabilities;
+    use super::*;
+
+    #[test]
+    fn grok_takes_the_efforts_of_its_version() {
+        for (name, efforts, refuses_stop) in [
+            ("grok-3", Efforts::None, false),
+            ("grok-3-mini", Efforts::Levels(&["low", "high"]), true),
+            ("grok-4-0709", Efforts::None, true),
+            ("x-ai/grok-4.1-fast", Efforts::None, true),
+            ("grok-4-1-fast-non-reasoning", Efforts::None, false),
+            ("grok-4.20-0309-reasoning", Efforts::None, true),
+            ("grok-code-fast-1", Efforts::None, true),
+            (
+                "grok-4.3",
+                Efforts::Levels(&["none", "low", "medium", "high"]),
+                true,
+            ),
+            ("grok-4.5", THREE, true),
+        ] {
+            let known = capabilities(name);
+            assert_eq!(known.efforts, efforts, "{name}");
+            assert_eq!(known.no_stop, refuses_stop, "{name}");
+            assert_eq!(known.no_penalties, refuses_stop, "{name}");
+        }
+    }
+
+    #[test]
+    fn kimi_fixes_its_temperature_from_k2_5_on() {
+        for (name, sampling, switch) in [
+            ("kimi-k2-0905-preview", Sampling::Any, false),
+            ("kimi-k2-thinking", Sampling::None, false),
+            ("kimi-k2.5", Sampling::None, true),
+            ("moonshotai/kimi-k2.6", Sampling::None, true),
+            ("kimi-k3", Sampling::None, false),
+        ] {
+            let known = capabilities(name);
+            assert_eq!(known.sampling, sampling, "{name}");
+            assert_eq!(known.thinking_switch, switch, "{name}");
+        }
+        let levels = Efforts::Levels(&["low", "high", "max"]);
+        assert_eq!(capabilities("kimi-k3").efforts, levels);
+    }
+
+    #[test]
+    fn deepseek_and_glm_can_be_told_not_to_think() {
+        for name in [
+            "deepseek-chat",
+            "deepseek-v4-pro",
+            "glm-4.7",
+            "z-ai/glm-4.6",
+        ] {
+            assert!(capabilities(name).thinking_switch, "{name}");
+        }
+    }
+
+    #[test]
+    fn mistral_reasons_fully_or_not_at_all() {
+        let levels = Efforts::Levels(&["none", "high"]);
+        assert_eq!(capabilities("mistral-medium-latest").efforts, levels);
+        assert_eq!(capabilities("magistral-medium-2509").efforts, Efforts::None);
+    }
+
+    #[test]
+    fn qwen_is_a_family_of_chat_without_restrictions() {
+        for name in ["qwen3-32b", "qwen/qwen-plus", "Qwen/Qwen3-235B-A22B"] {
+            let expected = Capabilities {
+                family: Family::Chat,
+                ..Capabilities::default()
+            };
+            assert_eq!(capabilities(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Temperature, top_p and top_k, as far as a model takes them.
+
+use serde_json::{Number, Value};
+
+use crate::Dialect;
+use crate::context::WriteOptions;
+use crate::drops::Drops;
+use crate::models::Sampling;
+use crate::neutral::Request;
+
+/// What may be sent.
+#[derive(Debug, Default)]
+pub(crate) struct Sampled {
+    pub(crate) temperature: Option<Value>,
+    pub(crate) top_p: Option<Value>,
+    pub(crate) top_k: Option<Value>,
+}
+
+/// What of the sampling parameters of a request may be sent to a model; the rest is
+/// named.
+pub(crate) fn sampled(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Sampled {
+    let mut sampled = Sampled {
+        temperature: request.temperature.clone().map(Value::Number),
+        top_p: request.top_p.clone().map(Value::Number),
+        top_k: request.top_k.map(Value::from),
+    };
+    match options.known.sampling {
+        _ if !options.sampling => sampled.drop_all("the model takes no sampling parameters", drops),
+        Sampling::WithoutReasoning if request.effort.as_deref() != Some("none") => {
+            let why = "the model takes no sampling parameters while it reasons";
+            sampled.drop_all(why, drops);
+        }
+        Sampling::OneOfTwo if sampled.temperature.is_some() && sampled.top_p.is_some() => {
+            sampled.top_p = None;
+            drops.add("top_p", "the model takes temperature or top_p, not both");
+        }
+        _ => {}
+    }
+    sampled
+}
+
+impl Sampled {
+    fn drop_all(&mut self, why: &'static str, drops: &mut Drops) {
+        for (key, value) in [
+            ("temperature", &mut self.temperature),
+            ("top_p", &mut self.top_p),
+            ("top_k", &mut self.top_k),
+        ] {
+            if value.take().is_some() {
+                drops.add(key, why);
+            }
+        }
+    }
+
+    /// Leaves out what Anthropic refuses while a model thinks. Its own clients know, and
+    /// are told by Anthropic.
+    pub(crate) fn beside_thinking(&mut self, request: &Request, drops: &mut Drops) {
+        if request.origin == Dialect::Messages {
+            return;
+        }
+        let why = "Anthropic's models take no such value while they think";
+        let at_least = |value: &Option<Number>, least: f64| {
+            let value = value.as_ref().and_then(Number::as_f64);
+            value.is_none_or(|value| value >= least)
+        };
+        if !at_least(&request.temperature, 1.0) && self.temperature.take().is_some() {
+            drops.add("temperature", why);
+        }
+        if !at_least(&request.top_p, 0.95) && self.top_p.take().is_some() {
+            drops.add("top_p", why);
+        }
+        if self.top_k.take().is_some() {
+            drops.add("top_k", why);
+        }
+    }
+}
