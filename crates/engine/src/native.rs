@@ -30,6 +30,7 @@ pub(crate) fn borrow(request: &mut Request, caller: &mut Caller) -> Result<Vec<D
         },
         cache_control: None,
         rest: Default::default(),
+        client_path: Default::default(),
     };
     request.tools.insert(0, tool);
     caller.wants_betas(BETAS);

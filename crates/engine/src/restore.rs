@@ -90,6 +90,7 @@ impl Unroller<'_> {
                     let call = call.unwrap_or_else(|| self.call(id, &name, input));
                     said.push(Block {
                         cache_control: block.cache_control,
+                        client_path: block.client_path,
                         ..Block::tool_use(&call.id, &call.name, call.input.clone())
                     });
                     self.note(call, is_last);
@@ -101,6 +102,7 @@ impl Unroller<'_> {
                 } if ids::is_server_call(&tool_use_id) => {
                     self.pending.push(Block {
                         cache_control: block.cache_control,
+                        client_path: block.client_path,
                         ..self.result(tool_use_id, &content)
                     });
                 }

@@ -4,7 +4,9 @@
 //! [`crate::neutral::ApiError`]; [`WireError::to_api_error`] turns one into the other.
 
 use crate::Dialect;
+use crate::client_fields::ClientFields;
 use crate::excerpt::{bounded, excerpt};
+use crate::fields::{Field, Name, Path};
 use crate::neutral::{ApiError, ErrorKind};
 
 /// Why a body could not be read from, or written to, a dialect.
@@ -48,6 +50,17 @@ pub enum WireError {
         /// What is missing there, and what to do instead.
         why: String,
     },
+    /// Something in the conversation that is not in the client's body, such as an earlier
+    /// answer, which the target dialect has no way to say.
+    #[error("something from before this request, or added to it here, cannot be sent: {why}")]
+    Added {
+        /// Its path in the neutral conversation.
+        field: String,
+        /// The dialect that cannot say it.
+        dialect: Dialect,
+        /// What is missing there, and what to do instead.
+        why: String,
+    },
     /// The upstream's answer is well formed and says that it failed.
     #[error("{0}")]
     Failed(Box<ApiError>),
@@ -60,16 +73,79 @@ impl WireError {
         }
     }
 
-    pub(crate) fn unsupported(
-        dialect: Dialect,
-        field: impl ToString,
-        why: impl Into<String>,
-    ) -> Self {
-        WireError::Unsupported {
-            field: field.to_string(),
-            dialect,
-            why: why.into(),
+    pub(crate) fn unsupported(dialect: Dialect, field: impl Field, why: impl Into<String>) -> Self {
+        let why = why.into();
+        match field.name() {
+            Name::Sent(field) | Name::Setting(field) => WireError::Unsupported {
+                field,
+                dialect,
+                why,
+            },
+            Name::Added(field) => WireError::Added {
+                field,
+                dialect,
+                why,
+            },
         }
+    }
+
+    /// A block, part or item of a type that the dialect does not have in this place.
+    pub(crate) fn no_part(dialect: Dialect, path: &Path<'_>, kind: &str) -> Self {
+        let api = match dialect {
+            Dialect::Messages => "Anthropic Messages",
+            Dialect::Chat => "Chat Completions",
+            Dialect::Responses => "Responses",
+            Dialect::Gemini => "Gemini",
+            Dialect::Converse => "Converse",
+        };
+        let why = format!(
+            "the API of this model ({api}) has no {kind:?} in this place: leave it out, or use a \
+             model whose API has it"
+        );
+        WireError::unsupported(dialect, path, why)
+    }
+
+    /// The error with the setting at fault in the words of the request's client.
+    pub(crate) fn named_for(self, client: &ClientFields) -> Self {
+        let (name, dialect, why) = match self {
+            WireError::Unsupported {
+                field,
+                dialect,
+                why,
+            } => (Name::Setting(field), dialect, why),
+            WireError::Added {
+                field,
+                dialect,
+                why,
+            } => (Name::Added(field), dialect, why),
+            other => return other,
+        };
+        let neutral = name.text().to_owned();
+        match client.name(name) {
+            Some(field) => WireError::Unsupported {
+                field,
+                dialect,
+                why,
+            },
+            None => WireError::Added {
+                field: neutral,
+                dialect,
+                why,
+            },
+        }
+    }
+
+    /// The error with another path for the field at fault: for whoever changed a body
+    /// before it was read, and knows where its client had it.
+    pub fn renamed(mut self, rename: impl FnOnce(&str) -> String) -> Self {
+        match &mut self {
+            WireError::NotJson { .. } | WireError::Added { .. } | WireError::Failed(_) => {}
+            WireError::Missing { field }
+            | WireError::Repeated { field }
+            | WireError::Wrong { field, .. }
+            | WireError::Unsupported { field, .. } => *field = rename(field),
+        }
+        self
     }
 
     /// Stable identifier of the reason.
@@ -79,15 +155,16 @@ impl WireError {
             WireError::Repeated { .. } => "repeated-field",
             WireError::Missing { .. } => "missing-field",
             WireError::Wrong { .. } => "wrong-field",
-            WireError::Unsupported { .. } => "unsupported-field",
+            WireError::Unsupported { .. } | WireError::Added { .. } => "unsupported-field",
             WireError::Failed(_) => "upstream-failed",
         }
     }
 
-    /// JSON path of the field at fault; none when the body is not JSON at all.
+    /// JSON path of the field at fault, in the client's body; none when the body is not
+    /// JSON at all, or does not have it.
     pub fn field(&self) -> Option<&str> {
         match self {
-            WireError::NotJson { .. } | WireError::Failed(_) => None,
+            WireError::NotJson { .. } | WireError::Added { .. } | WireError::Failed(_) => None,
             WireError::Missing { field }
             | WireError::Repeated { field }
             | WireError::Wrong { field, .. }

@@ -3,19 +3,85 @@
 //! Every reader of the crate goes through here: what a reader takes is typed, what
 //! it leaves is returned by [`Fields::rest`], so no unknown field is ever lost.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Number, Value};
 
+use crate::Client;
 use crate::error::WireError;
+use crate::items::Item;
+use crate::neutral::{Block, ClientPath, Message, Tool};
 
 /// Where in a document a reader stands. Lives on the stack; text only when an error
 /// asks for it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'a> {
     Root,
+    /// The root of a request as a client sent it: what is read below knows its path.
+    Body(Client),
     Key(&'a Path<'a>, &'a str),
     Index(&'a Path<'a>, usize),
+    /// An index of which a writer knows what stands there.
+    Item(&'a Path<'a>, usize, Item<'a>),
+}
+
+/// What a drop or an error names.
+pub(crate) enum Name {
+    /// Something of the client's body, in the client's words.
+    Sent(String),
+    /// A setting, in neutral words.
+    Setting(String),
+    /// Something in the conversation that the client's body does not have, in neutral
+    /// words.
+    Added(String),
+}
+
+impl Name {
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Name::Sent(text) | Name::Setting(text) | Name::Added(text) => text,
+        }
+    }
+}
+
+/// What can be named by a drop or an error.
+pub(crate) trait Field {
+    fn name(&self) -> Name;
+}
+
+impl Field for &str {
+    fn name(&self) -> Name {
+        Name::Setting((*self).to_owned())
+    }
+}
+
+impl Field for Path<'_> {
+    fn name(&self) -> Name {
+        match self.known() {
+            Known::Setting => Name::Setting(self.to_string()),
+            Known::Added => Name::Added(self.to_string()),
+            Known::Sent(item, tail) => match item.client_path().get() {
+                Some((client, path)) => Name::Sent(format!("{path}{}", item.inside(client, &tail))),
+                None => Name::Added(self.to_string()),
+            },
+        }
+    }
+}
+
+impl Field for &Path<'_> {
+    fn name(&self) -> Name {
+        Path::name(self)
+    }
+}
+
+/// What of a path the client knows.
+enum Known<'a> {
+    /// A setting, or all of the body.
+    Setting,
+    /// Nothing: it was put into the conversation here.
+    Added,
+    /// An item it sent, and what inside it is meant, in neutral words.
+    Sent(Item<'a>, String),
 }
 
 /// The lists of the neutral conversation that writers walk.
@@ -31,15 +97,99 @@ impl<'a> Path<'a> {
     pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
         Path::Index(self, index)
     }
+
+    pub(crate) fn message(&'a self, index: usize, message: &'a Message) -> Path<'a> {
+        Path::Item(self, index, Item::Message(message))
+    }
+
+    pub(crate) fn block(&'a self, index: usize, block: &'a Block) -> Path<'a> {
+        Path::Item(self, index, Item::Block(block))
+    }
+
+    pub(crate) fn tool(&'a self, index: usize, tool: &'a Tool) -> Path<'a> {
+        Path::Item(self, index, Item::Tool(tool))
+    }
+
+    /// The path for what is read here to remember, when this is a client's request.
+    pub(crate) fn sent(&self) -> ClientPath {
+        match self.client() {
+            Some(client) => ClientPath::new(client, self.text()),
+            None => ClientPath::default(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::with_capacity(40);
+        self.push_to(&mut text);
+        text
+    }
+
+    fn push_to(&self, text: &mut String) {
+        match self {
+            Path::Root | Path::Body(_) => {}
+            Path::Key(parent, key) => {
+                parent.push_to(text);
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                text.push_str(key);
+            }
+            Path::Index(parent, index) | Path::Item(parent, index, _) => {
+                parent.push_to(text);
+                // Writing to a string cannot fail.
+                let _ = write!(text, "[{index}]");
+            }
+        }
+    }
+
+    fn client(&self) -> Option<Client> {
+        match self {
+            Path::Root => None,
+            Path::Body(client) => Some(*client),
+            Path::Key(parent, _) | Path::Index(parent, _) | Path::Item(parent, ..) => {
+                parent.client()
+            }
+        }
+    }
+
+    fn known(&self) -> Known<'a> {
+        match self {
+            Path::Root | Path::Body(_) => Known::Setting,
+            Path::Key(parent, key) => parent.known().with(|tail| {
+                tail.push('.');
+                tail.push_str(key);
+            }),
+            Path::Index(parent, index) => parent.known().with(|tail| {
+                let _ = write!(tail, "[{index}]");
+            }),
+            Path::Item(_, _, item) if item.client_path().get().is_some() => {
+                Known::Sent(*item, String::new())
+            }
+            Path::Item(parent, index, _) => match parent.known() {
+                // Something made of a part of what the client sent.
+                Known::Sent(block @ Item::Block(_), tail) => {
+                    Known::Sent(block, format!("{tail}[{index}]"))
+                }
+                _ => Known::Added,
+            },
+        }
+    }
+}
+
+impl Known<'_> {
+    fn with(mut self, add: impl FnOnce(&mut String)) -> Self {
+        if let Known::Sent(_, tail) = &mut self {
+            add(tail);
+        }
+        self
+    }
 }
 
 impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Path::Root => f.write_str("body"),
-            Path::Key(Path::Root, key) => f.write_str(key),
-            Path::Key(parent, key) => write!(f, "{parent}.{key}"),
-            Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
+            Path::Root | Path::Body(_) => f.write_str("body"),
+            _ => f.write_str(&self.text()),
         }
     }
 }
@@ -125,9 +275,11 @@ impl<'p> Fields<'p> {
             .transpose()
     }
 
-    /// Adds fields that were read from somewhere inside, so that `rest` has them.
-    pub(crate) fn put_all(&mut self, more: Map<String, Value>) {
-        self.map.extend(more);
+    /// Unknown fields of an object inside stay where they were.
+    pub(crate) fn keep(&mut self, key: &str, inner: Fields<'_>) {
+        if !inner.map.is_empty() {
+            self.map.insert(key.to_owned(), Value::Object(inner.map));
+        }
     }
 
     /// What nobody took, in the order it stood.
@@ -137,7 +289,7 @@ impl<'p> Fields<'p> {
 }
 
 /// Some clients and servers write counts as `1.0`; that is still a whole number.
-fn whole(value: &Value) -> Option<u64> {
+pub(crate) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let float = value.as_f64()?;
         let fits = float >= 0.0 && float.fract() == 0.0 && float < 9_007_199_254_740_992.0;

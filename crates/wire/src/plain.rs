@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::drops::Drops;
-use crate::fields::SYSTEM;
+use crate::fields::{Path, SYSTEM};
+use crate::media_types::{PDF, media_type_of};
 use crate::neutral::{Block, Content, Source};
 
 /// The text of a tool's result, and what of it is not text.
@@ -38,6 +39,27 @@ pub(crate) fn tool_text(content: &[Block], mark_error: bool) -> ToolText<'_> {
     }
 }
 
+/// Names what the texts of a tool's result carry beside their text.
+pub(crate) fn note_texts(
+    content: &[Block],
+    media: &[(usize, &Block)],
+    path: &Path<'_>,
+    drops: &mut Drops,
+) {
+    let content_path = path.key("content");
+    for (i, block) in content.iter().enumerate() {
+        if media.iter().any(|(at, _)| *at == i) {
+            continue;
+        }
+        let path = &content_path.block(i, block);
+        if block.cache_control.is_some() {
+            let why = "no cache mark may stand inside a tool's result";
+            drops.add(path.key("cache_control"), why);
+        }
+        drops.rest(path, &block.rest);
+    }
+}
+
 /// A text document inside a message.
 pub(crate) fn document_text(title: Option<&str>, text: &str) -> String {
     match title {
@@ -50,8 +72,9 @@ pub(crate) fn document_text(title: Option<&str>, text: &str) -> String {
 pub(crate) fn system_texts<'a>(system: &'a [Block], drops: &mut Drops) -> Vec<&'a str> {
     let mut texts = Vec::with_capacity(system.len());
     for (i, block) in system.iter().enumerate() {
-        let path = &SYSTEM.index(i);
+        let path = &SYSTEM.block(i, block);
         match block.as_text() {
+            Some("") => {}
             Some(text) => texts.push(text),
             None => drops.add(path, "instructions are text only"),
         }
@@ -83,15 +106,18 @@ pub(crate) fn image_source(url: String) -> Source {
     }
 }
 
-/// File data is a `data:` URL or, from older clients, bare base64 of a PDF.
-pub(crate) fn document_source(data: String) -> Source {
+/// File data is a `data:` URL, with gateways also an address, or, from older clients,
+/// bare base64 of what the file's name says, mostly a PDF.
+pub(crate) fn document_source(data: String, name: Option<&str>) -> Source {
     match split_data_url(&data) {
         Some((media_type, data)) => Source::Base64 {
             media_type: media_type.to_owned(),
             data: data.to_owned(),
         },
+        // Base64 has no colon.
+        None if data.contains("://") => Source::Url(data),
         None => Source::Base64 {
-            media_type: "application/pdf".to_owned(),
+            media_type: name.and_then(media_type_of).unwrap_or(PDF).to_owned(),
             data,
         },
     }

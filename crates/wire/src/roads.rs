@@ -6,33 +6,45 @@ use crate::context::{Outgoing, ReadContext, ReplyContext, WriteOptions};
 use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
 use crate::fields::{Path, parse};
-use crate::neutral::{ApiError, ErrorKind, Request, Response};
+use crate::neutral::{ApiError, ClientFields, ErrorKind, Map, Request, Response};
+use crate::opening;
 use crate::stop_cut::cut_response;
 use crate::{Client, Dialect, anthropic, chat, converse, gemini, openai, responses};
 
 /// Reads a client's request.
 pub fn read_request(client: Client, body: &[u8]) -> Result<Request, WireError> {
     let body = parse(body)?;
-    match client {
+    let client_fields = ClientFields::of(client, &body);
+    let request = match client {
         Client::Messages => anthropic::read_request(body),
         Client::Chat => chat::read_request(body),
         Client::Responses => responses::read_request(body),
-    }
+    }?;
+    Ok(Request {
+        client_fields,
+        ..request
+    })
 }
 
-/// Writes a request in an upstream's dialect.
+/// Writes a request in an upstream's dialect. What is left out or wrong is named by the
+/// paths and names that it has in the client's body.
 pub fn write_request(
     upstream: Dialect,
     request: &Request,
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
-    match upstream {
-        Dialect::Messages => anthropic::write_request(request, options),
-        Dialect::Chat => chat::write_request(request, options),
-        Dialect::Responses => responses::write_request(request, options),
-        Dialect::Gemini => gemini::write_request(request, options),
-        Dialect::Converse => converse::write_request(request, options),
-    }
+    let written = opening::fitted(upstream, request).and_then(|request| {
+        let mut written = match upstream {
+            Dialect::Messages => anthropic::write_request(&request, options),
+            Dialect::Chat => chat::write_request(&request, options),
+            Dialect::Responses => responses::write_request(&request, options),
+            Dialect::Gemini => gemini::write_request(&request, options),
+            Dialect::Converse => converse::write_request(&request, options),
+        }?;
+        opening::open(upstream, request.origin, &mut written.body);
+        Ok(written)
+    });
+    written.map_err(|error| error.named_for(&request.client_fields))
 }
 
 /// Reads an upstream's whole answer.
@@ -53,7 +65,9 @@ pub fn read_response(
     Ok(response)
 }
 
-/// Writes a whole answer in the client's dialect, and says what it could not say.
+/// Writes a whole answer in the client's dialect, and says what it could not say. That is
+/// named as the upstream's answer has it, and blocks by their order, `content[1]`: what
+/// the client's dialect cannot say has no name there.
 pub fn write_response(
     client: Client,
     response: &Response,
@@ -72,13 +86,42 @@ pub fn write_response(
 fn unsaid(client: Client, response: &Response) -> Vec<Dropped> {
     let mut drops = Drops::default();
     if response.origin != Dialect::from(client) {
-        drops.rest(&Path::Root, &response.rest);
-        drops.rest(&Path::Root.key("message"), &response.message_rest);
+        drops.rest(&Path::Root, &told(&response.rest));
+        let message = match response.origin {
+            Dialect::Chat => "choices[0].message",
+            _ => "message",
+        };
+        drops.rest(&Path::Root.key(message), &told(&response.message_rest));
     }
     if client != Client::Messages {
-        drops.rest(&Path::Root.key("usage"), &response.usage.rest);
+        let mut usage = told(&response.usage.rest);
+        usage.retain(|_, count| !is_zero(count));
+        drops.rest(&Path::Root.key("usage"), &usage);
     }
     drops.into_vec()
+}
+
+/// Whether nothing was counted.
+fn is_zero(count: &Value) -> bool {
+    match count {
+        Value::Number(count) => count.as_f64() == Some(0.0),
+        Value::Object(counts) => counts.values().all(is_zero),
+        _ => false,
+    }
+}
+
+/// The fields that say something: providers send empty lists with every answer.
+fn told(rest: &Map) -> Map {
+    let says = |value: &Value| match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(map) => !map.is_empty(),
+        Value::String(text) => !text.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    };
+    let told = rest.iter().filter(|(_, value)| says(value));
+    told.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 /// Whether a body is an error as clients of this dialect know it. Others than the vendor

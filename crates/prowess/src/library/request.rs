@@ -176,6 +176,7 @@ fn code_execution() -> Tool {
         },
         cache_control: None,
         rest: Map::new(),
+        client_path: Default::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
 use prowess_provider::config::{
-    AnthropicOptions, Config, Kind, ModelConfig, OpenAiOptions, Policies, Price, ProviderConfig,
+    AnthropicOptions, Config, GeminiOptions, Kind, ModelConfig, OpenAiOptions, Policies, Price, ProviderConfig,
     Retry, ScriptedOptions,
 };
 use prowess_provider::{Env, Providers};
@@ -230,6 +230,11 @@ fn providers(url: &str) -> Providers {
             at("open", anthropic(), url.to_owned()),
             at("oai", openai(Some(false)), format!("{url}/v1")),
             at("rsp", openai(Some(true)), format!("{url}/v1")),
+            at(
+                "gem",
+                Kind::Gemini(GeminiOptions::default()),
+                url.to_owned(),
+            ),
             ProviderConfig::new("stage", Kind::Scripted(script)),
         ],
         models: vec![

@@ -10,6 +10,7 @@
 )]
 
 mod bodies;
+mod dropped;
 mod failing;
 mod gateway;
 mod leaving;

@@ -9,7 +9,7 @@ use crate::neutral::{Block, Content, Source};
 /// Content that is a string or a list of blocks.
 pub(crate) fn read_content(value: Value, path: &Path<'_>) -> Result<Vec<Block>, WireError> {
     match value {
-        Value::String(text) => Ok(vec![Block::text(text)]),
+        Value::String(text) => Ok(vec![Block::text(text).at(path)]),
         Value::Array(items) => items
             .into_iter()
             .enumerate()
@@ -25,6 +25,11 @@ pub(crate) fn read_block(value: Value, path: &Path<'_>) -> Result<Block, WireErr
     let kind = fields.string("type")?;
     let cache_control = fields.take("cache_control");
     let content = match kind.as_str() {
+        // How our answers tell of pictures that a model made.
+        "text" if fields.peek("source").is_some_and(is_media) => {
+            fields.take("text");
+            read_media(fields.need("source")?, &path.key("source"))?
+        }
         "text" => Content::Text(fields.string("text")?),
         "image" => Content::Image(read_source(fields.need("source")?, &path.key("source"))?),
         "document" => Content::Document {
@@ -60,6 +65,26 @@ pub(crate) fn read_block(value: Value, path: &Path<'_>) -> Result<Block, WireErr
         content,
         cache_control,
         rest: fields.rest(),
+        client_path: path.sent(),
+    })
+}
+
+fn is_media(source: &Value) -> bool {
+    let kind = source.get("type").and_then(Value::as_str);
+    matches!(kind, Some("base64" | "url"))
+}
+
+/// A picture, or a file of another kind.
+fn read_media(source: Value, path: &Path<'_>) -> Result<Content, WireError> {
+    let media_type = source.get("media_type").and_then(Value::as_str);
+    let picture = media_type.is_none_or(|kind| kind.starts_with("image/"));
+    let source = read_source(source, path)?;
+    Ok(match picture {
+        true => Content::Image(source),
+        false => Content::Document {
+            source,
+            title: None,
+        },
     })
 }
 
@@ -91,7 +116,7 @@ fn read_source(value: Value, path: &Path<'_>) -> Result<Source, WireError> {
         "url" => Source::Url(fields.string("url")?),
         "file" => Source::File(fields.string("file_id")?),
         "content" => Source::Blocks(match fields.need("content")? {
-            Value::String(text) => vec![Block::text(text)],
+            Value::String(text) => vec![Block::text(text).at(&path.key("content"))],
             items => list(items, &path.key("content"))?
                 .into_iter()
                 .enumerate()

@@ -2,13 +2,16 @@
 
 use serde_json::{Value, json};
 
+use super::document_out;
 use crate::Dialect;
 use crate::arguments;
+use crate::blank::is_blank;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{Path, put};
 use crate::names::{safe_id, safe_name};
 use crate::neutral::{Block, Content, Map, Source};
+use crate::pictures;
 use crate::sealed::{self, Sealed};
 
 /// A block for a client: everything it holds.
@@ -24,6 +27,8 @@ pub(crate) fn to_client(block: &Block) -> Value {
 pub(super) struct ForUpstream<'d> {
     /// Whether the blocks were read from this dialect, so that `rest` is ours.
     pub(super) own: bool,
+    /// Whether the message being written is the model's, which takes no media there.
+    pub(super) from_model: bool,
     pub(super) drops: &'d mut Drops,
 }
 
@@ -42,7 +47,7 @@ impl ForUpstream<'_> {
         }
         let mut out = Vec::with_capacity(blocks.len());
         for (i, block) in blocks.iter().enumerate() {
-            out.extend(self.block(block, &path.index(i))?);
+            out.extend(self.block(block, &path.block(i, block))?);
         }
         Ok(Value::Array(out))
     }
@@ -64,17 +69,22 @@ impl ForUpstream<'_> {
                 "input": arguments::object(input, path, self.drops),
             })),
             Content::ToolResult { .. } => self.tool_result(&block.content, path)?,
-            Content::Text(text) if text.is_empty() => {
+            Content::Text(text) if text.is_empty() || (!self.own && is_blank(text)) => {
                 // Anthropic refuses empty text; OpenAI's clients send it with tool calls.
                 self.drops.add(path, "empty text");
                 return Ok(None);
             }
+            Content::Image(_) | Content::Document { .. } if self.from_model => {
+                self.drops.add(path, pictures::NOT_FROM_THE_MODEL);
+                let text = pictures::label(&block.content).unwrap_or_default();
+                return Ok(Some(json!({"type": "text", "text": text})));
+            }
+            content @ Content::Document { .. } => {
+                let fitted = document_out::fitted(content, self.own, path)?;
+                tagged(fitted.as_ref().unwrap_or(content))
+            }
             Content::Other { kind } if !self.own => {
-                return Err(WireError::unsupported(
-                    Dialect::Messages,
-                    path,
-                    format!("Anthropic Messages has no block of type {kind:?}"),
-                ));
+                return Err(WireError::no_part(Dialect::Messages, path, kind));
             }
             content => tagged(content),
         };
@@ -149,7 +159,7 @@ fn tagged(content: &Content) -> Map {
     })
 }
 
-fn write_source(source: &Source) -> Value {
+pub(super) fn write_source(source: &Source) -> Value {
     match source {
         Source::Base64 { media_type, data } => {
             json!({"type": "base64", "media_type": media_type, "data": data})

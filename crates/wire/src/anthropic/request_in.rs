@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::block_in::read_content;
 use super::tools::{read_choice, read_tool};
-use crate::Dialect;
+use crate::{Client, Dialect};
 use crate::error::WireError;
 use crate::fields::{Fields, Path, string, wrong};
 use crate::neutral::{Format, Message, Request, Role, Thinking, ThinkingMode};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
-    let root = Path::Root;
+    let root = Path::Body(Client::Messages);
     let mut fields = Fields::of(body, &root)?;
     let mut request = Request::new(Dialect::Messages, fields.string("model")?);
     request.max_tokens = fields.opt_u64("max_tokens")?;
@@ -71,6 +71,7 @@ fn read_message(value: Value, path: &Path<'_>) -> Result<Message, WireError> {
         role,
         content: read_content(fields.need("content")?, &path.key("content"))?,
         rest: fields.rest(),
+        client_path: path.sent(),
     })
 }
 

@@ -3,21 +3,22 @@
 use serde_json::{Value, json};
 
 use super::block_out::ForUpstream;
+use super::reasoning_out::reasoning_of;
 use super::tools::{write_choice, write_tools};
 use crate::Dialect;
+use crate::blank::{self, is_blank, settle, without_end_space};
 use crate::context::{Outgoing, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM, put};
-use crate::neutral::{
-    Block, Content, Format, Map, Message, Request, Role, Thinking, ThinkingMode, ToolChoice, unroll,
-};
+use crate::neutral::{Block, Content, Format, Map, Message, Request, Role, unroll};
+use crate::sampling::sampled;
 
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::default();
+    let mut drops = Drops::of(request);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
     let max_tokens = request.max_tokens.unwrap_or(options.default_max_tokens);
@@ -47,22 +48,59 @@ fn write_conversation(
         unrolled = unroll(&request.messages, drops);
         unrolled.as_ref()
     };
-    let mut blocks = ForUpstream { own, drops };
-    if !request.system.is_empty() {
-        let system = blocks.content(&request.system, &SYSTEM)?;
-        body.insert("system".to_owned(), system);
+    put(body, "system", write_system(request, drops)?);
+    let messages = write_messages(conversation, own, options, drops)?;
+    body.insert("messages".to_owned(), messages.into());
+    let tools = write_tools(request, drops);
+    if !tools.is_empty() {
+        body.insert("tools".to_owned(), tools.into());
+        put(body, "tool_choice", write_choice(request)?);
     }
+    Ok(())
+}
+
+fn write_system(request: &Request, drops: &mut Drops) -> Result<Option<Value>, WireError> {
+    let own = request.origin == Dialect::Messages;
+    let mut blocks = ForUpstream {
+        own,
+        from_model: false,
+        drops,
+    };
+    let system = blocks.content(&request.system, &SYSTEM)?;
+    let says_nothing = match &system {
+        Value::String(text) => text.is_empty() || (!own && is_blank(text)),
+        Value::Array(blocks) => blocks.is_empty(),
+        _ => false,
+    };
+    Ok((!says_nothing).then_some(system))
+}
+
+fn write_messages(
+    conversation: &[Message],
+    own: bool,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Result<Vec<Value>, WireError> {
+    let mut blocks = ForUpstream {
+        own,
+        from_model: false,
+        drops,
+    };
+    let end = without_end_space(conversation);
     let mut messages = Vec::with_capacity(conversation.len());
     for (i, message) in conversation.iter().enumerate() {
-        let path = &MESSAGES.index(i);
+        let path = &MESSAGES.message(i, message);
         let fitted = fit_system(message, options);
-        let message = fitted.as_ref().unwrap_or(message);
+        let mut message = fitted.as_ref().unwrap_or(message);
+        if let Some((_, end)) = end.as_ref().filter(|(at, _)| *at == i) {
+            let why = "whitespace at its end, which Anthropic refuses";
+            blocks.drops.add(path, why);
+            message = end;
+        }
+        blocks.from_model = message.role == Role::Assistant;
         let mut map = Map::new();
         map.insert("role".to_owned(), role(message.role).into());
         let content = blocks.content(&message.content, &path.key("content"))?;
-        if content.as_array().is_some_and(Vec::is_empty) && !message.content.is_empty() {
-            continue;
-        }
         map.insert("content".to_owned(), content);
         if own {
             map.extend(message.rest.clone());
@@ -71,13 +109,13 @@ fn write_conversation(
         }
         messages.push(Value::Object(map));
     }
-    body.insert("messages".to_owned(), messages.into());
-    let tools = write_tools(request, drops);
-    if !tools.is_empty() {
-        body.insert("tools".to_owned(), tools.into());
-        put(body, "tool_choice", write_choice(request)?);
+    let blank: fn(&str) -> bool = if own { str::is_empty } else { is_blank };
+    for at in settle(&mut messages, blank, own) {
+        if let Some(message) = conversation.get(at) {
+            drops.add(MESSAGES.message(at, message), blank::WHY);
+        }
     }
-    Ok(())
+    Ok(messages)
 }
 
 fn role(role: Role) -> &'static str {
@@ -118,9 +156,17 @@ fn write_settings(
             request.stop_sequences.clone().into(),
         );
     }
-    write_sampling(request, options, body, drops);
-    put(body, "thinking", thinking_of(request, options, body));
-    write_output_config(request, options, body, drops)?;
+    let limit = request.max_tokens.unwrap_or(options.default_max_tokens);
+    let reasoning = reasoning_of(request, options, limit, drops);
+    let mut sampled = sampled(request, options, drops);
+    if reasoning.is_on() {
+        sampled.beside_thinking(request, drops);
+    }
+    put(body, "temperature", sampled.temperature);
+    put(body, "top_p", sampled.top_p);
+    put(body, "top_k", sampled.top_k);
+    put(body, "thinking", reasoning.thinking);
+    write_output_config(request, reasoning.effort, body, drops)?;
     let user = request.user.as_ref();
     put(body, "metadata", user.map(|user| json!({"user_id": user})));
     put(body, "cache_control", request.cache_control.clone());
@@ -128,89 +174,14 @@ fn write_settings(
     Ok(())
 }
 
-fn write_sampling(request: &Request, options: &WriteOptions, body: &mut Map, drops: &mut Drops) {
-    let fields: [(&str, Option<Value>); 3] = [
-        (
-            "temperature",
-            request.temperature.clone().map(Value::Number),
-        ),
-        ("top_p", request.top_p.clone().map(Value::Number)),
-        ("top_k", request.top_k.map(Value::from)),
-    ];
-    for (key, value) in fields {
-        if value.is_some() && !options.sampling {
-            drops.add(key, "the model takes no sampling parameters");
-        } else {
-            put(body, key, value);
-        }
-    }
-}
-
-/// What the client said of thinking, or what its effort level amounts to.
-fn thinking_of(request: &Request, options: &WriteOptions, body: &Map) -> Option<Value> {
-    if let Some(thinking) = &request.thinking {
-        return Some(write_thinking(thinking));
-    }
-    let effort = request.effort.as_deref()?;
-    let Some(budget) = crate::effort::budget(effort) else {
-        return Some(json!({"type": "disabled"}));
-    };
-    if options.effort_levels || !may_start_thinking(request) {
-        return None;
-    }
-    // The budget must leave room for an answer; less than the least is none at all.
-    let limit = body.get("max_tokens").and_then(Value::as_u64).unwrap_or(0);
-    let budget = budget.min(limit.saturating_sub(1));
-    (budget >= 1024).then(|| json!({"type": "enabled", "budget_tokens": budget}))
-}
-
-/// Anthropic refuses to begin thinking when a tool is forced, or in the middle of a
-/// loop whose calls came without a thought.
-fn may_start_thinking(request: &Request) -> bool {
-    let forced = matches!(
-        request.tool_choice,
-        Some(ToolChoice::Any | ToolChoice::Tool(_) | ToolChoice::Allowed { required: true, .. })
-    );
-    let mut assistant = request.messages.iter().rev();
-    let last = assistant.find(|message| message.role == Role::Assistant);
-    let in_loop = last.is_some_and(|message| {
-        let blocks = message.content.iter();
-        blocks
-            .into_iter()
-            .any(|block| matches!(block.content, Content::ToolUse { .. }))
-    });
-    !forced && !in_loop
-}
-
-pub(crate) fn write_thinking(thinking: &Thinking) -> Value {
-    let mut map = match &thinking.mode {
-        ThinkingMode::Enabled { budget_tokens } => Map::from_iter([
-            ("type".to_owned(), "enabled".into()),
-            ("budget_tokens".to_owned(), (*budget_tokens).into()),
-        ]),
-        ThinkingMode::Adaptive => Map::from_iter([("type".to_owned(), "adaptive".into())]),
-        ThinkingMode::Disabled => Map::from_iter([("type".to_owned(), "disabled".into())]),
-        ThinkingMode::Other(kind) => Map::from_iter([("type".to_owned(), kind.as_str().into())]),
-    };
-    map.extend(thinking.rest.clone());
-    Value::Object(map)
-}
-
 fn write_output_config(
     request: &Request,
-    options: &WriteOptions,
+    effort: Option<String>,
     body: &mut Map,
     drops: &mut Drops,
 ) -> Result<(), WireError> {
     let mut config = Map::new();
-    if options.effort_levels {
-        let effort = request.effort.as_deref();
-        put(
-            &mut config,
-            "effort",
-            effort.and_then(crate::effort::anthropic),
-        );
-    }
+    put(&mut config, "effort", effort);
     match &request.format {
         Some(Format::JsonSchema { schema, .. }) => {
             let format = json!({"type": "json_schema", "schema": schema});
@@ -227,7 +198,7 @@ fn write_output_config(
             return Err(WireError::unsupported(
                 Dialect::Messages,
                 "output_config.format",
-                "Anthropic Messages knows no such output format",
+                "Anthropic Messages knows no such output format: use a JSON schema",
             ));
         }
         None => {}

@@ -34,6 +34,7 @@ pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError
         kind,
         cache_control,
         rest: fields.rest(),
+        client_path: path.sent(),
     })
 }
 
@@ -65,7 +66,7 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let own = request.origin == Dialect::Messages;
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
-        let path = &TOOLS.index(i);
+        let path = &TOOLS.tool(i, tool);
         if hidden(request, &tool.name) {
             continue;
         }
@@ -153,7 +154,8 @@ pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError
             return Err(WireError::unsupported(
                 Dialect::Messages,
                 "tool_choice",
-                "Anthropic Messages cannot force a tool of another vendor's servers",
+                "Anthropic Messages cannot force a tool of another vendor's servers: \
+                 name one of your own, or \"auto\"",
             ));
         }
     };

@@ -3,7 +3,10 @@
 
 use serde_json::{Value, json};
 
+use super::extra;
 use super::part_in::read_parts;
+use super::reasoning_in::{clients_thought, has_details, take_details};
+use super::said::take_pictures;
 use crate::Dialect;
 use crate::anthropic;
 use crate::arguments;
@@ -53,6 +56,7 @@ fn read_system(mut fields: Fields<'_>, request: &mut Request) -> Result<(), Wire
     request.messages.push(Message {
         role: Role::System,
         content,
+        client_path: fields.path().sent(),
         rest: fields.rest(),
     });
     Ok(())
@@ -61,17 +65,15 @@ fn read_system(mut fields: Fields<'_>, request: &mut Request) -> Result<(), Wire
 fn read_user(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
     let path = fields.path().key("content");
     let content = read_parts(fields.need("content")?, &path)?;
-    let rest = fields.rest();
+    let message = Message {
+        role: Role::User,
+        content,
+        client_path: fields.path().sent(),
+        rest: fields.rest(),
+    };
     match request.messages.last_mut() {
-        Some(last) if is_results(last) => {
-            last.content.extend(content);
-            last.rest.extend(rest);
-        }
-        _ => request.messages.push(Message {
-            role: Role::User,
-            content,
-            rest,
-        }),
+        Some(last) if is_results(last) && last.can_join(&message) => last.join(message),
+        _ => request.messages.push(message),
     }
     Ok(())
 }
@@ -90,6 +92,7 @@ fn read_result(mut fields: Fields<'_>, request: &mut Request) -> Result<(), Wire
     // The tool's name is repeated here by some clients; the call has it.
     fields.take("name");
     let block = Block {
+        client_path: fields.path().sent(),
         rest: fields.rest(),
         ..Block::new(result)
     };
@@ -115,12 +118,22 @@ fn read_assistant(mut fields: Fields<'_>, request: &mut Request) -> Result<(), W
     if let Some(said) = fields.take("content") {
         content.extend(read_parts(said, &path.key("content"))?);
     }
+    for picture in take_pictures(&mut fields) {
+        content.push(Block::new(picture).at(&path.key("images")));
+    }
     if let Some(refusal) = fields.opt_string("refusal")? {
-        content.push(Block::text(refusal));
+        content.push(Block::text(refusal).at(&path.key("refusal")));
     }
     let calls = fields.opt_list("tool_calls")?.unwrap_or_default();
     for (i, call) in calls.into_iter().enumerate() {
-        content.push(read_call(call, &path.key("tool_calls").index(i))?);
+        let path = path.key("tool_calls");
+        let path = &path.index(i);
+        let mut call = read_call(call, path)?;
+        if let Some(extra) = extra::take(&mut call.rest) {
+            let thought = extra::thought_before(&extra, None, path, &mut content);
+            content.push(thought);
+        }
+        content.push(call);
     }
     if fields.take("function_call").is_some() {
         return Err(WireError::unsupported(
@@ -134,6 +147,7 @@ fn read_assistant(mut fields: Fields<'_>, request: &mut Request) -> Result<(), W
         role: Role::Assistant,
         content,
         rest: fields.rest(),
+        client_path: path.sent(),
     });
     Ok(())
 }
@@ -143,21 +157,31 @@ fn read_thoughts(fields: &mut Fields<'_>) -> Result<Vec<Block>, WireError> {
     let path = fields.path();
     let blocks = fields.opt_list("thinking_blocks")?.unwrap_or_default();
     let text = fields.opt_string("reasoning_content")?;
+    let text = text.filter(|text| !text.is_empty());
+    let details = take_details(fields);
+    if blocks.is_empty() && !details.is_empty() {
+        let thought = clients_thought(text, details);
+        return Ok(vec![thought.at(&path.key("reasoning_details"))]);
+    }
     if blocks.is_empty() {
-        let thought = text.filter(|text| !text.is_empty()).map(|thinking| {
+        let thought = text.map(|thinking| {
             Block::new(Content::Thinking {
                 thinking,
                 signature: String::new(),
             })
+            .at(&path.key("reasoning_content"))
         });
         return Ok(thought.into_iter().collect());
     }
-    let path = path.key("thinking_blocks");
-    blocks
-        .into_iter()
-        .enumerate()
-        .map(|(i, block)| read_thought(block, &path.index(i)))
-        .collect()
+    let list = path.key("thinking_blocks");
+    let blocks = blocks.into_iter().enumerate();
+    let blocks = blocks.map(|(i, block)| read_thought(block, &list.index(i)));
+    let mut blocks: Vec<Block> = blocks.collect::<Result<_, _>>()?;
+    if !details.is_empty() && !has_details(&blocks) {
+        let thought = clients_thought(None, details);
+        blocks.push(thought.at(&path.key("reasoning_details")));
+    }
+    Ok(blocks)
 }
 
 /// A whole thought; its place in a stream's list says nothing any more.
@@ -188,6 +212,7 @@ pub(super) fn read_call(value: Value, path: &Path<'_>) -> Result<Block, WireErro
     };
     Ok(Block {
         rest: fields.rest(),
+        client_path: path.sent(),
         ..Block::tool_use(id, name, input)
     })
 }

@@ -2,17 +2,21 @@
 
 use serde_json::{Value, json};
 
+use super::extra;
 use super::part_out::Parts;
+use super::reasoning_out::{NOT_TAKEN, Thoughts};
 use super::tools::tool_type;
 use crate::Dialect;
 use crate::arguments;
+use crate::blank::settle;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{MESSAGES, Path, SYSTEM};
+use crate::fields::{MESSAGES, Path, SYSTEM, put};
 use crate::names::{safe_id, safe_name};
 use crate::neutral::{Block, Content, Map, Message, Request, Role, unroll};
-use crate::plain::{ToolText, system_texts, tool_text};
+use crate::pictures;
+use crate::plain::{ToolText, note_texts, system_texts, tool_text};
 
 /// Why a cache mark is left out.
 const CACHES: &str = "the server caches prompts by itself";
@@ -35,14 +39,16 @@ pub(super) fn write_messages(
     };
     writer.system()?;
     for (i, message) in messages.iter().enumerate() {
-        let path = &MESSAGES.index(i);
+        let path = &MESSAGES.message(i, message);
         match message.role {
             Role::System => writer.plain(message, "system", path)?,
             Role::User => writer.user(message, path)?,
             Role::Assistant => writer.assistant(message, path)?,
         }
     }
-    Ok(writer.out)
+    let (own, mut out) = (writer.parts.own, writer.out);
+    settle(&mut out, str::is_empty, own);
+    Ok(out)
 }
 
 struct Writer<'a> {
@@ -66,7 +72,7 @@ impl Writer<'_> {
         }
         for (i, block) in system.iter().enumerate() {
             if block.cache_control.is_some() {
-                let path = SYSTEM.index(i);
+                let path = SYSTEM.block(i, block);
                 let path = path.key("cache_control");
                 self.parts.drops.add(path, CACHES);
             }
@@ -93,7 +99,7 @@ impl Writer<'_> {
             && let Content::Text(text) = &block.content
         {
             if block.cache_control.is_some() {
-                let path = path.index(skipped);
+                let path = path.block(skipped, block);
                 let path = path.key("cache_control");
                 self.parts.drops.add(path, CACHES);
             }
@@ -102,7 +108,7 @@ impl Writer<'_> {
         let mut parts = Vec::with_capacity(blocks.len());
         for (i, block) in blocks.iter().enumerate() {
             self.parts
-                .write(block, &path.index(skipped + i), &mut parts)?;
+                .write(block, &path.block(skipped + i, block), &mut parts)?;
         }
         Ok(Value::Array(parts))
     }
@@ -133,7 +139,7 @@ impl Writer<'_> {
         let path_content = path.key("content");
         let mut others = Vec::new();
         for (i, block) in message.content.iter().enumerate() {
-            let path = &path_content.index(i);
+            let path = &path_content.block(i, block);
             match &block.content {
                 Content::ToolResult { .. } => self.result(block, path, &mut parts)?,
                 _ => others.push((i, block)),
@@ -153,7 +159,7 @@ impl Writer<'_> {
         }
         for (i, block) in others {
             self.parts
-                .write(block, &path_content.index(i), &mut parts)?;
+                .write(block, &path_content.block(i, block), &mut parts)?;
         }
         if !parts.is_empty() {
             let map = Map::from_iter([
@@ -181,6 +187,7 @@ impl Writer<'_> {
         };
         let id = safe_id(tool_use_id);
         let ToolText { mut text, media } = tool_text(content, *is_error);
+        note_texts(content, &media, path, self.parts.drops);
         if !media.is_empty() {
             let note = format!("The output of {id}:");
             media_parts.push(json!({"type": "text", "text": note}));
@@ -190,7 +197,8 @@ impl Writer<'_> {
         }
         for (i, inner) in media {
             let path = path.key("content");
-            self.parts.write(inner, &path.index(i), media_parts)?;
+            self.parts
+                .write(inner, &path.block(i, inner), media_parts)?;
         }
         if block.cache_control.is_some() {
             self.parts.drops.add(path.key("cache_control"), CACHES);
@@ -210,20 +218,31 @@ impl Writer<'_> {
     }
 
     fn assistant(&mut self, message: &Message, path: &Path<'_>) -> Result<(), WireError> {
-        let mut said = Said::default();
+        let has_calls = message
+            .content
+            .iter()
+            .any(|block| matches!(block.content, Content::ToolUse { .. }));
+        let mut said = Said {
+            text: None,
+            thoughts: Thoughts::new(self.options, has_calls),
+            calls: Vec::new(),
+            images: Vec::new(),
+        };
         for (i, block) in message.content.iter().enumerate() {
             let path = path.key("content");
-            self.say(block, &path.index(i), &mut said)?;
+            self.say(block, &path.block(i, block), &mut said)?;
         }
         let mut map = Map::from_iter([("role".to_owned(), "assistant".into())]);
         let content = match (said.text, said.calls.is_empty()) {
             (Some(text), _) => Value::String(text),
+            (None, true) if !said.images.is_empty() => Value::Null,
             (None, true) => "".into(),
             (None, false) => Value::Null,
         };
         map.insert("content".to_owned(), content);
-        if let Some(thoughts) = said.thoughts {
-            map.insert("reasoning_content".to_owned(), thoughts.into());
+        said.thoughts.write(&mut map, &said.calls);
+        if !said.images.is_empty() {
+            map.insert("images".to_owned(), said.images.into());
         }
         if !said.calls.is_empty() {
             map.insert("tool_calls".to_owned(), said.calls.into());
@@ -232,35 +251,51 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn say(&mut self, block: &Block, path: &Path<'_>, said: &mut Said) -> Result<(), WireError> {
+    fn say(
+        &mut self,
+        block: &Block,
+        path: &Path<'_>,
+        said: &mut Said<'_>,
+    ) -> Result<(), WireError> {
         match &block.content {
-            Content::Text(text) => said.text.get_or_insert_default().push_str(text),
-            Content::Thinking { thinking, .. } if self.options.reasoning_content => {
-                said.thoughts.get_or_insert_default().push_str(thinking);
+            Content::Text(text) => {
+                said.thoughts.before_text();
+                said.text.get_or_insert_default().push_str(text);
             }
+            Content::Thinking {
+                thinking,
+                signature,
+            } if said.thoughts.add(thinking, signature) => {}
             Content::Thinking { .. } | Content::RedactedThinking { .. } => {
-                self.parts
-                    .drops
-                    .add(path, "Chat Completions takes no thoughts back");
+                self.parts.drops.add(path, NOT_TAKEN);
                 return Ok(());
             }
             Content::ToolUse { id, name, input } => {
                 let mut call = write_call(id, name, input, tool_type(self.request, name));
-                if self.parts.own
-                    && let Some(map) = call.as_object_mut()
-                {
-                    map.extend(block.rest.clone());
+                let extra = said.thoughts.extra_of_call(said.calls.is_empty());
+                if let Some(map) = call.as_object_mut() {
+                    put(map, extra::FIELD, extra);
+                    if self.parts.own {
+                        map.extend(block.rest.clone());
+                    }
                 }
                 said.calls.push(call);
             }
+            Content::Image(source) if self.parts.own => {
+                let image = pictures::write_chat(source, said.images.len());
+                said.images.extend(image);
+            }
+            Content::Image(_) | Content::Document { .. } => {
+                self.parts.drops.add(path, pictures::NOT_FROM_THE_MODEL);
+                let label = pictures::label(&block.content).unwrap_or_default();
+                said.text.get_or_insert_default().push_str(&label);
+                return Ok(());
+            }
             _ => {
-                return Err(WireError::unsupported(
+                return Err(WireError::no_part(
                     Dialect::Chat,
                     path,
-                    format!(
-                        "Chat Completions takes no block of type {:?} from the assistant",
-                        block.content.kind()
-                    ),
+                    block.content.kind(),
                 ));
             }
         }
@@ -274,11 +309,11 @@ impl Writer<'_> {
     }
 }
 
-#[derive(Default)]
-struct Said {
+struct Said<'a> {
     text: Option<String>,
-    thoughts: Option<String>,
+    thoughts: Thoughts<'a>,
     calls: Vec<Value>,
+    images: Vec<Value>,
 }
 
 fn write_call(id: &str, name: &str, input: &Value, kind: &str) -> Value {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::said::thought_texts;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, wrong};
 use crate::neutral::{Block, Content, Source};
@@ -11,7 +12,7 @@ use crate::plain::{document_source, image_source};
 /// Content that is a string or a list of parts.
 pub(super) fn read_parts(value: Value, path: &Path<'_>) -> Result<Vec<Block>, WireError> {
     match value {
-        Value::String(text) => Ok(vec![Block::text(text)]),
+        Value::String(text) => Ok(vec![Block::text(text).at(path)]),
         Value::Array(items) => items
             .into_iter()
             .enumerate()
@@ -24,14 +25,17 @@ pub(super) fn read_parts(value: Value, path: &Path<'_>) -> Result<Vec<Block>, Wi
 fn read_part(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
     let mut fields = Fields::of(value, path)?;
     let kind = fields.string("type")?;
-    let cache_control = fields
-        .take("prompt_cache_breakpoint")
+    let breakpoint = fields.take("prompt_cache_breakpoint");
+    let client_path = path.sent().with_breakpoint(breakpoint.is_some());
+    let cache_control = breakpoint
         .map(|mark| read_breakpoint(&mark))
         // Clients used to gateways put Anthropic's own mark here.
         .or_else(|| fields.take("cache_control"));
     let content = match kind.as_str() {
         "text" => Content::Text(fields.string("text")?),
         "refusal" => Content::Text(fields.string("refusal")?),
+        // Mistral's thoughts, which its clients bring back as they came.
+        "thinking" => read_thinking(&mut fields)?,
         "image_url" => read_image(&mut fields)?,
         "file" => read_file(&mut fields)?,
         _ => Content::Other { kind },
@@ -40,6 +44,20 @@ fn read_part(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
         content,
         cache_control,
         rest: fields.rest(),
+        client_path,
+    })
+}
+
+/// A thought. Mistral tells it as a list, and what it signs only Mistral can read.
+fn read_thinking(fields: &mut Fields<'_>) -> Result<Content, WireError> {
+    let thinking = fields.need("thinking")?;
+    let signature = fields.opt_string("signature")?;
+    fields.take("closed");
+    Ok(Content::Thinking {
+        thinking: thought_texts(&thinking).concat(),
+        signature: signature
+            .filter(|_| thinking.is_string())
+            .unwrap_or_default(),
     })
 }
 
@@ -50,7 +68,7 @@ fn read_image(fields: &mut Fields<'_>) -> Result<Content, WireError> {
         object => {
             let mut inner = Fields::of(object, path)?;
             let url = inner.string("url")?;
-            fields.put_all(inner.rest());
+            fields.keep("image_url", inner);
             url
         }
     };
@@ -62,7 +80,7 @@ fn read_file(fields: &mut Fields<'_>) -> Result<Content, WireError> {
     let mut file = Fields::of(fields.need("file")?, path)?;
     let title = file.opt_string("filename")?;
     let source = match (file.opt_string("file_data")?, file.opt_string("file_id")?) {
-        (Some(data), _) => document_source(data),
+        (Some(data), _) => document_source(data, title.as_deref()),
         (None, Some(id)) => Source::File(id),
         (None, None) => {
             return Err(WireError::Missing {
@@ -70,6 +88,6 @@ fn read_file(fields: &mut Fields<'_>) -> Result<Content, WireError> {
             });
         }
     };
-    fields.put_all(file.rest());
+    fields.keep("file", file);
     Ok(Content::Document { source, title })
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::tools::merge;
 use crate::Dialect;
 use crate::drops::Drops;
 use crate::error::WireError;
@@ -9,6 +10,9 @@ use crate::fields::{Path, put};
 use crate::neutral::{Block, Content, Map, Source};
 use crate::openai::write_breakpoint;
 use crate::plain::{data_url, document_text};
+
+/// Why the title of a document is left out.
+const UNTITLED: &str = "a document that is several parts has no title here";
 
 /// Writes parts of user messages.
 pub(super) struct Parts<'d> {
@@ -32,16 +36,23 @@ impl Parts<'_> {
             Content::Image(source) => self.image(source, path)?,
             Content::Document {
                 source: Source::Blocks(blocks),
-                ..
+                title,
             } => {
+                if title.is_some() {
+                    self.drops.add(path.key("title"), UNTITLED);
+                }
+                let source = path.key("source");
                 for (i, inner) in blocks.iter().enumerate() {
-                    self.write(inner, &path.key("source").key("content").index(i), out)?;
+                    self.write(inner, &source.key("content").block(i, inner), out)?;
+                }
+                if let Some(Value::Object(last)) = out.last_mut() {
+                    self.marks(block, last, path);
                 }
                 return Ok(());
             }
             Content::Document { source, title } => self.document(source, title.as_deref(), path)?,
             Content::Other { kind } if self.own => json!({"type": kind}),
-            other => return Err(no_part(other, path)),
+            other => return Err(WireError::no_part(Dialect::Chat, path, other.kind())),
         };
         if let Some(map) = part.as_object_mut() {
             self.marks(block, map, path);
@@ -65,16 +76,7 @@ impl Parts<'_> {
             self.drops.rest(path, &block.rest);
             return;
         }
-        for (key, value) in &block.rest {
-            // What was read from inside `image_url` or `file` goes back there.
-            let inner = ["image_url", "file"]
-                .into_iter()
-                .find(|name| map.contains_key(*name));
-            match inner.and_then(|name| map.get_mut(name)) {
-                Some(Value::Object(inner)) => inner.insert(key.clone(), value.clone()),
-                _ => map.insert(key.clone(), value.clone()),
-            };
-        }
+        merge(map, &block.rest);
     }
 
     fn image(&mut self, source: &Source, path: &Path<'_>) -> Result<Value, WireError> {
@@ -85,7 +87,7 @@ impl Parts<'_> {
                 return Err(WireError::unsupported(
                     Dialect::Chat,
                     path.key("source"),
-                    "Chat Completions takes images as base64 or URL only",
+                    "Chat Completions takes images as base64 or by URL: send it so",
                 ));
             }
         };
@@ -107,6 +109,12 @@ impl Parts<'_> {
             Source::Text { data, .. } => {
                 Ok(json!({"type": "text", "text": document_text(title, data)}))
             }
+            // Gateways fetch it; only their clients write it there.
+            Source::Url(url) if self.own => {
+                let mut file = Map::from_iter([("file_data".to_owned(), url.as_str().into())]);
+                put(&mut file, "filename", title);
+                Ok(json!({"type": "file", "file": file}))
+            }
             Source::File(id) if self.own => {
                 let mut file = Map::from_iter([("file_id".to_owned(), id.as_str().into())]);
                 put(&mut file, "filename", title);
@@ -115,17 +123,8 @@ impl Parts<'_> {
             _ => Err(WireError::unsupported(
                 Dialect::Chat,
                 path.key("source"),
-                "Chat Completions takes documents as base64 or text only",
+                "Chat Completions takes documents as base64 or text: send it so",
             )),
         }
     }
-}
-
-fn no_part(content: &Content, path: &Path<'_>) -> WireError {
-    let kind = content.kind();
-    WireError::unsupported(
-        Dialect::Chat,
-        path,
-        format!("Chat Completions has no place for a block of type {kind:?} here"),
-    )
 }

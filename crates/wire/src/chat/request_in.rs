@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use super::message_in::read_messages;
 use super::tools::{read_choice, read_tool};
-use crate::Dialect;
+use crate::{Client, Dialect};
 use crate::error::WireError;
 use crate::fields::{Fields, Path, string, wrong};
 use crate::neutral::{Format, Request};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
-    let root = Path::Root;
+    let root = Path::Body(Client::Chat);
     let mut fields = Fields::of(body, &root)?;
     let mut request = Request::new(Dialect::Chat, fields.string("model")?);
     refuse_old(&mut fields)?;

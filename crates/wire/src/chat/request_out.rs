@@ -9,15 +9,16 @@ use crate::context::{Outgoing, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{Path, put};
-use crate::neutral::{Format, Map, Request};
-use crate::openai::{SHARED_FIELDS, effort_of};
+use crate::neutral::{Format, Map, Request, ThinkingMode};
+use crate::openai::{SHARED_FIELDS, effort_of, wants_no_thinking};
 use crate::plain::is_strict_schema;
+use crate::sampling::sampled;
 
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::default();
+    let mut drops = Drops::of(request);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
     let messages = write_messages(request, options, &mut drops)?;
@@ -34,10 +35,21 @@ pub(crate) fn write_request(
     }
     write_settings(request, options, &mut body, &mut drops)?;
     write_rest(request, &mut body, &mut drops);
+    if options.known.no_penalties {
+        drop_penalties(&mut body, &mut drops);
+    }
+    let mut context = ReadContext {
+        server: options.server.clone(),
+        ..ReadContext::of(request)
+    };
+    if options.known.no_stop {
+        // Whoever reads the answer looks for them.
+        context.stop_sequences.clone_from(&request.stop_sequences);
+    }
     Ok(Outgoing {
         body: Value::Object(body),
         dropped: drops.into_vec(),
-        context: ReadContext::of(request),
+        context,
     })
 }
 
@@ -56,32 +68,18 @@ fn write_settings(
     if request.stream {
         body.insert("stream".to_owned(), true.into());
     }
-    if !request.stop_sequences.is_empty() {
+    if !request.stop_sequences.is_empty() && !options.known.no_stop {
         body.insert("stop".to_owned(), request.stop_sequences.clone().into());
     }
-    if options.sampling {
-        put(
-            body,
-            "temperature",
-            request.temperature.clone().map(Value::Number),
-        );
-        put(body, "top_p", request.top_p.clone().map(Value::Number));
-    } else {
-        for (key, value) in [
-            ("temperature", &request.temperature),
-            ("top_p", &request.top_p),
-        ] {
-            if value.is_some() {
-                drops.add(key, "the model takes no sampling parameters");
-            }
-        }
-    }
-    match request.top_k {
+    let sampled = sampled(request, options, drops);
+    put(body, "temperature", sampled.temperature);
+    put(body, "top_p", sampled.top_p);
+    match sampled.top_k {
         Some(top_k) if request.origin == Dialect::Chat => put(body, "top_k", Some(top_k)),
         Some(_) => drops.add("top_k", "Chat Completions has no top_k"),
         None => {}
     }
-    put(body, "reasoning_effort", effort_of(request, drops));
+    write_reasoning(request, options, body, drops);
     put(body, "response_format", write_format(request)?);
     put(body, "user", request.user.clone());
     for (key, there) in [
@@ -93,6 +91,24 @@ fn write_settings(
         }
     }
     Ok(())
+}
+
+/// How hard the model is to think.
+fn write_reasoning(request: &Request, options: &WriteOptions, body: &mut Map, drops: &mut Drops) {
+    if options.thinking_switch && wants_no_thinking(request) {
+        body.insert("thinking".to_owned(), json!({"type": "disabled"}));
+        return;
+    }
+    put(
+        body,
+        "reasoning_effort",
+        effort_of(request, options, drops),
+    );
+    let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
+    if let (None, Some(ThinkingMode::Adaptive | ThinkingMode::Other(_))) = (&request.effort, mode) {
+        let why = "Chat Completions takes an effort only: the model thinks as much as it sees fit";
+        drops.add("thinking", why);
+    }
 }
 
 fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
@@ -110,7 +126,7 @@ fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
             return Err(WireError::unsupported(
                 Dialect::Chat,
                 "output_config.format",
-                "Chat Completions knows no such output format",
+                "Chat Completions knows no such output format: use a JSON schema",
             ));
         }
     })
@@ -150,7 +166,9 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
                 match (key.as_str(), value) {
                     // The same setting stands one level higher here.
                     ("text", Value::Object(text)) => {
-                        put(body, "verbosity", text.get("verbosity").cloned());
+                        let mut text = text.clone();
+                        put(body, "verbosity", text.shift_remove("verbosity"));
+                        drops.rest(&Path::Root.key("text"), &text);
                     }
                     (key, _) if SHARED_FIELDS.contains(&key) => {
                         body.insert(key.to_owned(), value.clone());
@@ -168,6 +186,16 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
             .or_insert_with(|| Value::Object(Map::new()));
         if let Some(options) = options.as_object_mut() {
             options.insert("include_usage".to_owned(), true.into());
+        }
+    }
+}
+
+/// What models that reason refuse, where it says anything.
+fn drop_penalties(body: &mut Map, drops: &mut Drops) {
+    for key in ["frequency_penalty", "presence_penalty"] {
+        let says = |value: &Value| value.as_f64() != Some(0.0) && !value.is_null();
+        if body.shift_remove(key).is_some_and(|value| says(&value)) {
+            drops.add(key, "the model takes no penalties");
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::USAGE;
+use super::reasoning_reply::{Given, with_details};
 use super::response_out::{UNSAYABLE, finish_reason, freeform_text};
 use crate::anthropic::block_to_client;
 use crate::arguments;
@@ -11,6 +12,7 @@ use crate::drops::{Dropped, Drops};
 use crate::fields::{Path, put};
 use crate::neutral::{Block, Content, Delta, Map, StreamEvent, Usage};
 use crate::openai::{Spoken, explanation, render_error, write_usage};
+use crate::pictures;
 use crate::sse::{write_json, write_text};
 
 /// Writes the chunks of one stream.
@@ -23,6 +25,8 @@ pub(crate) struct ChatWriter {
     spoken: Spoken,
     /// How many thoughts were told whole.
     thoughts: usize,
+    images: usize,
+    given: Given,
     open: Open,
     drops: Drops,
 }
@@ -49,6 +53,8 @@ impl ChatWriter {
             calls: 0,
             spoken: Spoken::default(),
             thoughts: 0,
+            images: 0,
+            given: Given::default(),
             open: Open::Plain,
             drops: Drops::default(),
         }
@@ -90,40 +96,57 @@ impl ChatWriter {
             StreamEvent::MessageStop => write_text(out, "", "[DONE]"),
             StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
             StreamEvent::Error(error) => write_json(out, "", &render_error(error).body),
-            StreamEvent::Other { name, .. } => self.drops.add(name, UNSAYABLE),
+            StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), UNSAYABLE),
         }
     }
 
     fn start(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
         self.open = Open::Plain;
         match &block.content {
-            Content::Text(text) if text.is_empty() => {}
-            Content::Text(text) => self.chunk(json!({"content": text}), None, out),
+            Content::Text(text) => {
+                self.given.text();
+                if !text.is_empty() {
+                    self.chunk(json!({"content": text}), None, out);
+                }
+            }
             Content::Thinking { .. } => self.open = Open::Thought(Box::new(block.clone())),
             Content::RedactedThinking { .. } => {
                 self.thought(block, out);
             }
             Content::ToolUse { id, name, input } => {
                 let freeform = self.context.freeform.contains(name);
-                let call = if freeform {
+                let mut call = if freeform {
                     json!({"index": self.calls, "id": id, "type": "custom",
                         "custom": {"name": name, "input": ""}})
                 } else {
                     json!({"index": self.calls, "id": id, "type": "function",
                         "function": {"name": name, "arguments": first_arguments(input)}})
                 };
+                self.given.call(&mut call);
+                let details = self.given.details_with_call(self.calls, id);
                 self.calls += 1;
                 self.open = if freeform {
                     Open::Freeform(first_arguments(input))
                 } else {
                     Open::Call(!first_arguments(input).is_empty())
                 };
-                self.chunk(json!({"tool_calls": [call]}), None, out);
+                let delta = with_details(json!({"tool_calls": [call]}), details);
+                self.chunk(delta, None, out);
             }
-            _ => self
-                .drops
-                .add(Path::Root.key("content").index(index), UNSAYABLE),
+            Content::Image(source) => match pictures::write_chat(source, self.images) {
+                Some(image) => {
+                    self.images += 1;
+                    self.chunk(json!({"images": [image]}), None, out);
+                }
+                None => self.unsayable(index),
+            },
+            _ => self.unsayable(index),
         }
+    }
+
+    fn unsayable(&mut self, index: usize) {
+        let path = Path::Root.key("content");
+        self.drops.add(path.index(index), UNSAYABLE);
     }
 
     fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>) {
@@ -164,7 +187,12 @@ impl ChatWriter {
             map.insert("index".to_owned(), self.thoughts.into());
         }
         self.thoughts += 1;
-        self.chunk(json!({"thinking_blocks": [thought]}), None, out);
+        if let Content::Thinking { signature, .. } = &block.content {
+            self.given.thought(signature);
+        }
+        let details = self.given.details_before_calls();
+        let delta = with_details(json!({"thinking_blocks": [thought]}), details);
+        self.chunk(delta, None, out);
     }
 
     fn delta_of_call(&self, json: &str, out: &mut Vec<u8>) {
@@ -194,6 +222,9 @@ impl ChatWriter {
     }
 
     fn last(&mut self, reason: &str, more: Map, usage: &Usage, out: &mut Vec<u8>) {
+        if let Some(details) = self.given.all_details(&[]) {
+            self.chunk(json!({"reasoning_details": details}), None, out);
+        }
         let mut chunk = self.head();
         if let Some(map) = chunk.as_object_mut() {
             map.insert("choices".to_owned(), choices(json!({}), Some(reason)));

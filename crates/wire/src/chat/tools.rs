@@ -11,7 +11,16 @@ use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
 
 pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
     let mut fields = Fields::of(value, path)?;
-    let kind = fields.string("type")?;
+    // Mistral's SDK leaves the type out: a function is the only kind it has.
+    let kind = match fields.opt_string("type")? {
+        None if fields.peek("function").is_some() => "function".to_owned(),
+        None => {
+            return Err(WireError::Missing {
+                field: path.key("type").to_string(),
+            });
+        }
+        Some(kind) => kind,
+    };
     let cache_control = fields.take("cache_control");
     let (name, kind) = match kind.as_str() {
         "function" => read_function(&mut fields)?,
@@ -23,6 +32,7 @@ pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError
         kind,
         cache_control,
         rest: fields.rest(),
+        client_path: path.sent(),
     })
 }
 
@@ -35,10 +45,7 @@ fn read_function(fields: &mut Fields<'_>) -> Result<(String, ToolKind), WireErro
         input_schema: inner.take("parameters").unwrap_or_else(no_parameters),
         strict: inner.opt_bool("strict")?,
     };
-    let rest = inner.rest();
-    if !rest.is_empty() {
-        fields.put_all(Map::from_iter([("function".to_owned(), rest.into())]));
-    }
+    fields.keep("function", inner);
     Ok((name, kind))
 }
 
@@ -47,10 +54,7 @@ fn read_custom(fields: &mut Fields<'_>) -> Result<(String, ToolKind), WireError>
     let mut inner = Fields::of(fields.need("custom")?, path)?;
     let name = inner.string("name")?;
     let description = inner.opt_string("description")?;
-    let rest = inner.rest();
-    if !rest.is_empty() {
-        fields.put_all(Map::from_iter([("custom".to_owned(), rest.into())]));
-    }
+    fields.keep("custom", inner);
     Ok((name, ToolKind::Freeform { description }))
 }
 
@@ -63,7 +67,8 @@ pub(super) fn read_choice(value: Value, path: &Path<'_>) -> Result<ToolChoice, W
         Value::String(word) => return read_word(word, path),
         other => object(other, path)?,
     };
-    let kind = map.get("type").and_then(Value::as_str).unwrap_or_default();
+    let kind = map.get("type").and_then(Value::as_str);
+    let kind = kind.unwrap_or("function");
     let name = map
         .get(kind)
         .and_then(|inner| inner.get("name"))
@@ -79,7 +84,8 @@ pub(crate) fn read_word(word: String, path: &Path<'_>) -> Result<ToolChoice, Wir
     match word.as_str() {
         "auto" => Ok(ToolChoice::Auto),
         "none" => Ok(ToolChoice::None),
-        "required" => Ok(ToolChoice::Any),
+        // Mistral's and Anthropic's word for it.
+        "required" | "any" => Ok(ToolChoice::Any),
         _ => {
             let expected = "\"auto\", \"none\", \"required\" or an object";
             Err(wrong(path, expected, &Value::String(word)))
@@ -106,7 +112,7 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let own = request.origin == Dialect::Chat;
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
-        let path = &TOOLS.index(i);
+        let path = &TOOLS.tool(i, tool);
         let Some(mut map) = write_tool(tool, own) else {
             drops.add(path, "a tool that only its vendor's servers run");
             continue;
@@ -125,7 +131,7 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
 }
 
 /// Unknown fields go back into the inner object they came from.
-fn merge(map: &mut Map, rest: &Map) {
+pub(super) fn merge(map: &mut Map, rest: &Map) {
     for (key, value) in rest {
         match (map.get_mut(key), value) {
             (Some(Value::Object(known)), Value::Object(more)) => known.extend(more.clone()),
@@ -187,7 +193,8 @@ pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError
             return Err(WireError::unsupported(
                 Dialect::Chat,
                 "tool_choice",
-                "Chat Completions cannot force a tool that another vendor's servers run",
+                "Chat Completions cannot force a tool that another vendor's servers run: \
+                 name one of your own, or \"auto\"",
             ));
         }
     }))

@@ -4,30 +4,43 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::document_out::{DocumentNames, add_text};
 use crate::Dialect;
 use crate::arguments;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::Path;
+use crate::media_types::{document_type, is_text_type};
 use crate::names::{safe_id, safe_name};
 use crate::neutral::{Block, Content, Source, tagged_system};
+use crate::pictures;
 use crate::sealed::{Sealed, open};
 
 /// Writes the blocks of one turn.
 pub(super) struct Blocks<'d> {
     drops: &'d mut Drops,
+    documents: &'d mut DocumentNames,
+    /// Whether the turn is the model's, which takes no media there.
+    from_model: bool,
     out: Vec<Value>,
 }
 
 impl<'d> Blocks<'d> {
-    pub(super) fn new(drops: &'d mut Drops) -> Self {
+    pub(super) fn new(
+        drops: &'d mut Drops,
+        documents: &'d mut DocumentNames,
+        from_model: bool,
+    ) -> Self {
         Blocks {
             drops,
+            documents,
+            from_model,
             out: Vec::new(),
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Value> {
+    pub(super) fn finish(mut self) -> Vec<Value> {
+        add_text(&mut self.out);
         self.out
     }
 
@@ -88,17 +101,15 @@ impl<'d> Blocks<'d> {
             Content::RedactedThinking { data } => {
                 json!({"reasoningContent": {"redactedContent": data}})
             }
+            Content::Image(_) | Content::Document { .. } if self.from_model => {
+                self.drops.add(path, pictures::NOT_FROM_THE_MODEL);
+                json!({"text": pictures::label(&block.content)})
+            }
             Content::Image(source) => image(source, path)?,
-            Content::Document { source, title } => document(source, title.as_deref(), path)?,
+            Content::Document { source, title } => self.document(source, title.as_deref(), path)?,
             _ => {
-                return Err(WireError::unsupported(
-                    Dialect::Converse,
-                    path,
-                    format!(
-                        "Converse has no place for a block of type {:?}",
-                        block.content.kind()
-                    ),
-                ));
+                let kind = block.content.kind();
+                return Err(WireError::no_part(Dialect::Converse, path, kind));
             }
         }))
     }
@@ -113,7 +124,7 @@ impl<'d> Blocks<'d> {
         let mut out = Vec::with_capacity(content.len());
         for (i, block) in content.iter().enumerate() {
             let path = path.key("content");
-            let path = &path.index(i);
+            let path = &path.block(i, block);
             self.drops.rest(path, &block.rest);
             if block.cache_control.is_some() {
                 let why = "no cache point may stand inside a tool result";
@@ -121,6 +132,7 @@ impl<'d> Blocks<'d> {
             }
             out.extend(self.block(block, false, path)?);
         }
+        add_text(&mut out);
         if out.is_empty() {
             out.push(json!({"text": "(no output)"}));
         }
@@ -130,6 +142,41 @@ impl<'d> Blocks<'d> {
             "content": out,
             "status": status,
         }}))
+    }
+
+    fn document(
+        &mut self,
+        source: &Source,
+        title: Option<&str>,
+        path: &Path<'_>,
+    ) -> Result<Value, WireError> {
+        let (format, source) = match source {
+            // A picture that was sent as a file.
+            Source::Base64 { media_type, .. } if media_type.starts_with("image/") => {
+                return image(source, path);
+            }
+            Source::Base64 { media_type, data } => {
+                let kind = document_type(media_type, title);
+                let format = document_format(&kind).ok_or_else(|| {
+                    let why = format!(
+                        "Converse takes no documents of type {media_type}: send it as PDF or text"
+                    );
+                    let path = path.key("source");
+                    WireError::unsupported(Dialect::Converse, path.key("media_type"), why)
+                })?;
+                (format, json!({"bytes": data}))
+            }
+            Source::Text { data, .. } => ("txt", json!({"bytes": STANDARD.encode(data)})),
+            Source::Blocks(blocks) => {
+                let texts: Option<Vec<&str>> = blocks.iter().map(Block::as_text).collect();
+                let texts = texts.ok_or_else(|| needs_bytes("documents made of images", path))?;
+                let content: Vec<_> = texts.iter().map(|text| json!({"text": text})).collect();
+                ("txt", json!({"content": content}))
+            }
+            _ => return Err(needs_bytes("documents", path)),
+        };
+        let name = self.documents.name(title);
+        Ok(json!({"document": {"format": format, "name": name, "source": source}}))
     }
 }
 
@@ -161,31 +208,6 @@ fn image(source: &Source, path: &Path<'_>) -> Result<Value, WireError> {
     Ok(json!({"image": {"format": format, "source": {"bytes": data}}}))
 }
 
-fn document(source: &Source, title: Option<&str>, path: &Path<'_>) -> Result<Value, WireError> {
-    let (format, source) = match source {
-        Source::Base64 { media_type, data } => {
-            let format = document_format(media_type).ok_or_else(|| {
-                WireError::unsupported(
-                    Dialect::Converse,
-                    path.key("source").key("media_type"),
-                    format!("Converse takes no documents of type {media_type}"),
-                )
-            })?;
-            (format, json!({"bytes": data}))
-        }
-        Source::Text { data, .. } => ("txt", json!({"bytes": STANDARD.encode(data)})),
-        Source::Blocks(blocks) => {
-            let texts: Option<Vec<&str>> = blocks.iter().map(Block::as_text).collect();
-            let texts = texts.ok_or_else(|| needs_bytes("documents made of images", path))?;
-            let content: Vec<_> = texts.iter().map(|text| json!({"text": text})).collect();
-            ("txt", json!({"content": content}))
-        }
-        _ => return Err(needs_bytes("documents", path)),
-    };
-    let name = document_name(title.unwrap_or_default());
-    Ok(json!({"document": {"format": format, "name": name, "source": source}}))
-}
-
 fn needs_bytes(what: &str, path: &Path<'_>) -> WireError {
     WireError::unsupported(
         Dialect::Converse,
@@ -205,24 +227,7 @@ fn document_format(media_type: &str) -> Option<&'static str> {
         "text/html" => Some("html"),
         "text/plain" => Some("txt"),
         "text/markdown" => Some("md"),
+        text if is_text_type(text) => Some("txt"),
         _ => None,
-    }
-}
-
-/// Converse allows letters, digits, single spaces, hyphens and brackets in a name.
-fn document_name(title: &str) -> String {
-    let kept: String = title
-        .chars()
-        .map(|c| match c {
-            c if c.is_ascii_alphanumeric() || "-()[]".contains(c) => c,
-            _ => ' ',
-        })
-        .collect();
-    let words: Vec<&str> = kept.split_whitespace().collect();
-    let name: String = words.join(" ").chars().take(200).collect();
-    if name.is_empty() {
-        "document".to_owned()
-    } else {
-        name
     }
 }

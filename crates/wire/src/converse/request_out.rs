@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 
 use super::block_out::Blocks;
+use super::document_out::DocumentNames;
 use super::settings_out::write_settings;
 use super::tools_out::write_tool_config;
+use crate::blank::without_end_space;
 use crate::context::{Outgoing, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
@@ -15,9 +17,16 @@ pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::default();
+    let mut drops = Drops::of(request);
     let mut body = Map::new();
-    let messages = unroll(&request.messages, &mut drops);
+    let mut messages = unroll(&request.messages, &mut drops);
+    if let Some((at, end)) = without_end_space(&messages)
+        && let Some(last) = messages.to_mut().get_mut(at)
+    {
+        let why = "whitespace at its end, which Claude refuses";
+        drops.add(MESSAGES.message(at, last), why);
+        *last = end;
+    }
     let system = write_system(request, &mut drops)?;
     if !system.is_empty() {
         body.insert("system".to_owned(), system.into());
@@ -37,9 +46,10 @@ pub(crate) fn write_request(
 }
 
 fn write_system(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, WireError> {
-    let mut blocks = Blocks::new(drops);
+    let mut documents = DocumentNames::default();
+    let mut blocks = Blocks::new(drops, &mut documents, false);
     for (i, block) in request.system.iter().enumerate() {
-        blocks.write(block, false, &SYSTEM.index(i))?;
+        blocks.write(block, false, &SYSTEM.block(i, block))?;
     }
     let mut system = blocks.finish();
     if request.tool_choice == Some(ToolChoice::None) && !request.tools.is_empty() {
@@ -59,17 +69,19 @@ fn write_messages(
     drops: &mut Drops,
 ) -> Result<Vec<Value>, WireError> {
     for (i, message) in messages.iter().enumerate() {
-        drops.rest(&MESSAGES.index(i), &message.rest);
+        drops.rest(&MESSAGES.message(i, message), &message.rest);
     }
     let fold = !options.system_in_place;
     let mut out = Vec::new();
+    let mut documents = DocumentNames::default();
     for turn in turns(messages, fold) {
-        let mut blocks = Blocks::new(drops);
+        let from_model = turn.role == Role::Assistant;
+        let mut blocks = Blocks::new(drops, &mut documents, from_model);
         for (m, b, block) in &turn.blocks {
             let path = MESSAGES.index(*m);
             let path = path.key("content");
             let is_system = messages.get(*m).is_some_and(|m| m.role == Role::System);
-            blocks.write(block, fold && is_system, &path.index(*b))?;
+            blocks.write(block, fold && is_system, &path.block(*b, block))?;
         }
         let content = blocks.finish();
         let role = match turn.role {

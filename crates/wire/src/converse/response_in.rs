@@ -6,7 +6,7 @@ use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path};
-use crate::neutral::{ApiError, Block, Content, ErrorKind, Response, StopReason, Usage};
+use crate::neutral::{ApiError, Block, Content, ErrorKind, Response, Source, StopReason, Usage};
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
     let root = Path::Root;
@@ -46,16 +46,48 @@ fn read_block(value: Value, path: &Path<'_>, context: &ReadContext) -> Result<Bl
         }
     } else if let Some(thought) = fields.take("reasoningContent") {
         read_thought(thought, &path.key("reasoningContent"))?
+    } else if let Some(cited) = fields.take("citationsContent") {
+        return Ok(read_cited(cited));
+    } else if let Some(picture) = fields.peek("image").and_then(read_picture) {
+        picture
     } else {
         let rest = fields.rest();
         let kind = rest.keys().next().cloned().unwrap_or_default();
         return Ok(Block {
-            content: Content::Other { kind },
-            cache_control: None,
             rest,
+            ..Block::new(Content::Other { kind })
         });
     };
     Ok(Block::new(content))
+}
+
+/// Text with its sources. The text is the answer; the sources are of another kind than
+/// Anthropic's citations, and stay under their own name.
+fn read_cited(mut cited: Value) -> Block {
+    let texts = cited.get("content").and_then(Value::as_array);
+    let texts = texts.into_iter().flatten();
+    let text: String = texts
+        .filter_map(|part| part.get("text")?.as_str())
+        .collect();
+    let mut block = Block::text(text);
+    if let Some(map) = cited.as_object_mut() {
+        map.shift_remove("content");
+        if !map.is_empty() {
+            block.rest.insert("citationsContent".to_owned(), cited);
+        }
+    }
+    block
+}
+
+fn read_picture(image: &Value) -> Option<Content> {
+    let format = image.get("format")?.as_str()?;
+    let data = image.get("source")?.get("bytes")?.as_str()?;
+    Some(picture(format, data.to_owned()))
+}
+
+pub(super) fn picture(format: &str, data: String) -> Content {
+    let media_type = format!("image/{format}");
+    Content::Image(Source::Base64 { media_type, data })
 }
 
 fn read_thought(value: Value, path: &Path<'_>) -> Result<Content, WireError> {
@@ -96,6 +128,10 @@ pub(super) fn stop_reason(reason: &str) -> Result<StopReason, ApiError> {
                 format!("the model's answer could not be used: {reason}"),
             )
         }),
-        other => Ok(StopReason::from_anthropic(other.to_owned())),
+        other => Ok(match StopReason::from_anthropic(other.to_owned()) {
+            // A word that clients of no dialect know.
+            StopReason::Other(_) => StopReason::EndTurn,
+            known => known,
+        }),
     }
 }

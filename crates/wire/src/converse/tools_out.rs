@@ -40,7 +40,7 @@ pub(super) fn write_tool_config(
 fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
-        let path = &TOOLS.index(i);
+        let path = &TOOLS.tool(i, tool);
         let (description, schema, strict) = match &tool.kind {
             ToolKind::Function {
                 description,
@@ -120,7 +120,8 @@ fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
             return Err(WireError::unsupported(
                 Dialect::Converse,
                 "tool_choice",
-                "Converse cannot force a tool that another vendor's servers run",
+                "Converse cannot force a tool that another vendor's servers run: \
+                 name one of your own, or \"auto\"",
             ));
         }
     })

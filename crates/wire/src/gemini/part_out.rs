@@ -4,14 +4,16 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::recording_out;
 use crate::Dialect;
 use crate::arguments;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::Path;
+use crate::media_types::media_type_of;
 use crate::names::{safe_id, safe_name};
 use crate::neutral::{Block, Content, Source, tagged_system};
-use crate::plain::{ToolText, document_text, tool_text};
+use crate::plain::{ToolText, document_text, note_texts, tool_text};
 use crate::sealed::{Sealed, open};
 
 /// Writes the parts of one turn.
@@ -86,7 +88,10 @@ impl Parts<'_> {
             self.drops
                 .add(path.key("cache_control"), "Gemini caches prompts by itself");
         }
-        self.drops.rest(path, &block.rest);
+        match recording_out::field(block) {
+            Some(_) => self.drops.rest(path, &recording_out::rest(block)),
+            None => self.drops.rest(path, &block.rest),
+        }
     }
 
     fn thought(&mut self, thinking: &str, signature: &str, path: &Path<'_>) {
@@ -111,10 +116,12 @@ impl Parts<'_> {
             WireError::unsupported(
                 Dialect::Gemini,
                 path.key("tool_use_id"),
-                "no tool call before it has this id, and Gemini wants to know the tool's name",
+                "no tool call before it has this id, and Gemini wants to know the tool's name: \
+                 send the call too",
             )
         })?;
         let ToolText { text, media: files } = tool_text(content, false);
+        note_texts(content, &files, path, self.drops);
         let key = if is_error { "error" } else { "output" };
         let mut response = json!({
             "id": safe_id(id),
@@ -124,7 +131,9 @@ impl Parts<'_> {
         let mut parts = Vec::new();
         for (i, block) in files {
             let path = path.key("content");
-            parts.push(media(block, &path.index(i), self.drops)?);
+            let path = &path.block(i, block);
+            self.note(block, path);
+            parts.push(media(block, path, self.drops)?);
         }
         if let (false, Some(map)) = (parts.is_empty(), response.as_object_mut()) {
             map.insert("parts".to_owned(), parts.into());
@@ -134,8 +143,11 @@ impl Parts<'_> {
     }
 }
 
-/// An image or a document.
+/// An image, a document or a recording.
 fn media(block: &Block, path: &Path<'_>, drops: &mut Drops) -> Result<Value, WireError> {
+    if let Some(part) = recording_out::part(block) {
+        return Ok(part);
+    }
     let (source, title) = match &block.content {
         Content::Image(source) => (source, None),
         Content::Document { source, title } => (source, title.as_deref()),
@@ -148,7 +160,7 @@ fn media(block: &Block, path: &Path<'_>, drops: &mut Drops) -> Result<Value, Wir
         Source::Base64 { media_type, data } => {
             json!({"inlineData": {"mimeType": media_type, "data": data}})
         }
-        Source::Url(url) => match mime_type(url) {
+        Source::Url(url) => match media_type_of(url) {
             Some(mime) => json!({"fileData": {"fileUri": url, "mimeType": mime}}),
             None => json!({"fileData": {"fileUri": url}}),
         },
@@ -169,24 +181,5 @@ fn media(block: &Block, path: &Path<'_>, drops: &mut Drops) -> Result<Value, Wir
 }
 
 fn unsupported(path: &Path<'_>, what: &str) -> WireError {
-    WireError::unsupported(
-        Dialect::Gemini,
-        path,
-        format!("Gemini has no place for a block of type {what:?}"),
-    )
-}
-
-/// The type a URL's ending tells.
-fn mime_type(url: &str) -> Option<&'static str> {
-    let path = url.split(['?', '#']).next()?;
-    let ending = path.rsplit('.').next()?.to_ascii_lowercase();
-    match ending.as_str() {
-        "png" => Some("image/png"),
-        "jpg" | "jpeg" => Some("image/jpeg"),
-        "gif" => Some("image/gif"),
-        "webp" => Some("image/webp"),
-        "pdf" => Some("application/pdf"),
-        "txt" => Some("text/plain"),
-        _ => None,
-    }
+    WireError::no_part(Dialect::Gemini, path, what)
 }

@@ -43,15 +43,28 @@ pub(super) fn read_part(
     } else if let Some(data) = fields.take("inlineData") {
         let path = path.key("inlineData");
         let mut data = Fields::of(data, &path)?;
-        Told::Whole(Block::new(Content::Image(Source::Base64 {
-            media_type: data.string("mimeType")?,
-            data: data.string("data")?,
-        })))
+        Told::Whole(Block::new(made(
+            data.string("mimeType")?,
+            data.string("data")?,
+        )))
     } else {
         // `executableCode` and the like: kept whole under their own name.
         other_part(fields.rest())
     };
     Ok(Part { signature, told })
+}
+
+/// A picture, or something else that the model made, such as a recording.
+fn made(media_type: String, data: String) -> Content {
+    let picture = media_type.starts_with("image/");
+    let source = Source::Base64 { media_type, data };
+    match picture {
+        true => Content::Image(source),
+        false => Content::Document {
+            source,
+            title: None,
+        },
+    }
 }
 
 fn read_call(value: Value, path: &Path<'_>, context: &ReadContext) -> Result<Told, WireError> {
@@ -65,11 +78,13 @@ fn read_call(value: Value, path: &Path<'_>, context: &ReadContext) -> Result<Tol
 
 fn other_part(rest: Map) -> Told {
     match rest.keys().next() {
-        Some(kind) => Told::Whole(Block {
-            content: Content::Other { kind: kind.clone() },
-            rest,
-            cache_control: None,
-        }),
+        Some(kind) => {
+            let content = Content::Other { kind: kind.clone() };
+            Told::Whole(Block {
+                rest,
+                ..Block::new(content)
+            })
+        }
         None => Told::Text(String::new()),
     }
 }
@@ -89,31 +104,49 @@ pub(super) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireErr
     })
 }
 
+/// What there is of an answer when it stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answered {
+    Nothing,
+    Something,
+    Calls,
+}
+
 /// Why it stopped. A call that came out malformed is a failure that is worth another
-/// try, not an answer. With a reason that is not known here, the calls decide: a client
-/// that is not told of them would not answer them.
-pub(super) fn stop_reason(reason: &str, calls: bool) -> Result<StopReason, ApiError> {
+/// try, not an answer. With a reason that is not known here, the answer decides: a
+/// client that is not told of calls would not answer them, and where there is nothing,
+/// something kept the model from saying it.
+pub(super) fn stop_reason(reason: &str, answered: Answered) -> Result<StopReason, ApiError> {
     match reason {
-        "STOP" | "FINISH_REASON_UNSPECIFIED" if calls => Ok(StopReason::ToolUse),
-        "STOP" | "FINISH_REASON_UNSPECIFIED" => Ok(StopReason::EndTurn),
-        "MAX_TOKENS" => Ok(StopReason::MaxTokens),
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
-            Ok(StopReason::Refusal)
+        "STOP" | "FINISH_REASON_UNSPECIFIED" if answered != Answered::Calls => {
+            Ok(StopReason::EndTurn)
         }
+        "MAX_TOKENS" => Ok(StopReason::MaxTokens),
+        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
+        | "MODEL_ARMOR" => Ok(StopReason::Refusal),
         image if image.starts_with("IMAGE_") => Ok(StopReason::Refusal),
         "MALFORMED_FUNCTION_CALL"
         | "MALFORMED_RESPONSE"
         | "UNEXPECTED_TOOL_CALL"
-        | "TOO_MANY_TOOL_CALLS" => Err(ApiError {
-            status: 502,
-            code: Some(reason.to_lowercase()),
-            ..ApiError::new(
-                ErrorKind::Api,
-                format!("the model's answer could not be used: {reason}"),
-            )
+        | "TOO_MANY_TOOL_CALLS" => Err(unusable(502, ErrorKind::Api, reason)),
+        // The conversation is at fault: the same again would end the same.
+        "MISSING_THOUGHT_SIGNATURE" => Err(unusable(400, ErrorKind::InvalidRequest, reason)),
+        _ => Ok(match answered {
+            Answered::Calls => StopReason::ToolUse,
+            Answered::Something => StopReason::EndTurn,
+            Answered::Nothing => StopReason::Refusal,
         }),
-        _ if calls => Ok(StopReason::ToolUse),
-        other => Ok(StopReason::Other(other.to_owned())),
+    }
+}
+
+fn unusable(status: u16, kind: ErrorKind, reason: &str) -> ApiError {
+    ApiError {
+        status,
+        code: Some(reason.to_lowercase()),
+        ..ApiError::new(
+            kind,
+            format!("the model's answer could not be used: {reason}"),
+        )
     }
 }
 

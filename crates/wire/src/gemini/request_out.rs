@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::part_out::Parts;
-use super::settings_out::write_settings;
+use super::settings_out::{unknown_fields, write_settings};
 use super::tools_out::{write_choice, write_tools};
+use crate::chat::STAND_IN;
 use crate::context::{Outgoing, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
@@ -18,7 +19,7 @@ pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::default();
+    let mut drops = Drops::of(request);
     let mut body = Map::new();
     put(
         &mut body,
@@ -39,7 +40,7 @@ pub(crate) fn write_request(
         );
     }
     write_settings(request, options, &mut body, &mut drops)?;
-    drops.rest(&Path::Root, &request.rest);
+    drops.rest(&Path::Root, &unknown_fields(request));
     Ok(Outgoing {
         body: Value::Object(body),
         dropped: drops.into_vec(),
@@ -50,7 +51,7 @@ pub(crate) fn write_request(
 fn write_system(request: &Request, drops: &mut Drops) -> Option<Value> {
     for (i, block) in request.system.iter().enumerate() {
         if block.cache_control.is_some() {
-            let path = SYSTEM.index(i);
+            let path = SYSTEM.block(i, block);
             drops.add(path.key("cache_control"), "Gemini caches prompts by itself");
         }
     }
@@ -59,10 +60,6 @@ fn write_system(request: &Request, drops: &mut Drops) -> Option<Value> {
     (!parts.is_empty()).then(|| json!({"parts": parts}))
 }
 
-/// What Google documents for calls whose signature is not known, such as those of
-/// another model.
-const STAND_IN: &str = "skip_thought_signature_validator";
-
 fn write_contents(
     request: &Request,
     options: &WriteOptions,
@@ -70,7 +67,7 @@ fn write_contents(
 ) -> Result<Vec<Value>, WireError> {
     let messages = unroll(&request.messages, drops);
     for (i, message) in messages.iter().enumerate() {
-        drops.rest(&MESSAGES.index(i), &message.rest);
+        drops.rest(&MESSAGES.message(i, message), &message.rest);
     }
     let names = call_names(&messages);
     let mut out = Vec::new();
@@ -86,7 +83,7 @@ fn write_contents(
             let path = MESSAGES.index(m);
             let path = path.key("content");
             let is_system = messages.get(m).is_some_and(|m| m.role == Role::System);
-            parts.write(block, is_system, &path.index(b))?;
+            parts.write(block, is_system, &path.block(b, block))?;
         }
         let parts = parts.finish();
         let role = match turn.role {

@@ -13,7 +13,7 @@ use crate::neutral::{Map, Request, ToolChoice, ToolKind};
 pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
-        let path = &TOOLS.index(i);
+        let path = &TOOLS.tool(i, tool);
         let (description, schema) = match &tool.kind {
             ToolKind::Function {
                 description,
@@ -66,7 +66,8 @@ pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError
             return Err(WireError::unsupported(
                 Dialect::Gemini,
                 "tool_choice",
-                "Gemini cannot force a tool that another vendor's servers run",
+                "Gemini cannot force a tool that another vendor's servers run: \
+                 name one of your own, or \"auto\"",
             ));
         }
     };

@@ -1,7 +1,7 @@
 //! A request of another dialect as one of Anthropic's own: for calls that need what only
 //! that dialect can say.
 
-use super::{Content, Format, Message, Request, ToolChoice, ToolKind, unroll_but};
+use super::{Content, Format, Message, Request, Tool, ToolChoice, ToolKind, unroll_but};
 use crate::Dialect;
 use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
@@ -19,21 +19,24 @@ const UPLOAD: &str = "container_upload";
 /// # Errors
 /// When the request says something that Anthropic has no word for.
 pub fn adopt(request: &mut Request) -> Result<Vec<Dropped>, WireError> {
-    let mut drops = Drops::default();
     if request.origin == Dialect::Messages {
         return Ok(Vec::new());
     }
+    check(request).map_err(|error| error.named_for(&request.client_fields))?;
     request.origin = Dialect::Messages;
-    check(request)?;
-    for (i, block) in request.system.iter_mut().enumerate() {
-        drops.rest(&SYSTEM.index(i), &block.rest);
+    let mut drops = Drops::of(request);
+    for (i, block) in request.system.iter().enumerate() {
+        drops.rest(&SYSTEM.block(i, block), &block.rest);
+    }
+    for block in &mut request.system {
         block.rest.clear();
     }
     let kept = |id: &str| id.starts_with(SERVER_CALL);
     let mut messages = unroll_but(&request.messages, &kept, &mut drops).into_owned();
-    for (i, message) in messages.iter_mut().enumerate() {
-        strip(message, &MESSAGES.index(i), &mut drops)?;
+    for (i, message) in messages.iter().enumerate() {
+        leave(message, i, &mut drops).map_err(|error| error.named_for(&request.client_fields))?;
     }
+    messages.iter_mut().for_each(strip);
     request.messages = messages;
     tools(request, &mut drops);
     drops.rest(&Path::Root, &request.rest);
@@ -47,48 +50,52 @@ fn check(request: &Request) -> Result<(), WireError> {
         (_, Some(Format::Other(_))) => "output_config.format",
         _ => return Ok(()),
     };
-    let why = "Anthropic Messages has no word for what it says";
+    let why = "Anthropic Messages, over which its skills run, has nothing like it: leave it out";
     Err(WireError::unsupported(Dialect::Messages, field, why))
 }
 
 fn tools(request: &mut Request, drops: &mut Drops) {
-    let mut at = 0;
-    request.tools.retain_mut(|tool| {
-        let path = &TOOLS.index(at);
-        at += 1;
-        let server = matches!(tool.kind, ToolKind::Server { .. });
-        if server {
+    let is_server = |tool: &Tool| matches!(tool.kind, ToolKind::Server { .. });
+    for (i, tool) in request.tools.iter().enumerate() {
+        let path = &TOOLS.tool(i, tool);
+        if is_server(tool) {
             drops.add(path, "a tool of another vendor's servers");
         } else {
             drops.rest(path, &tool.rest);
-            tool.rest.clear();
         }
-        !server
-    });
+    }
+    request.tools.retain(|tool| !is_server(tool));
+    for tool in &mut request.tools {
+        tool.rest.clear();
+    }
 }
 
-fn strip(message: &mut Message, path: &Path<'_>, drops: &mut Drops) -> Result<(), WireError> {
-    drops.rest(path, &message.rest);
-    message.rest.clear();
+/// Names what is left out of a message.
+fn leave(message: &Message, at: usize, drops: &mut Drops) -> Result<(), WireError> {
+    let path = MESSAGES.message(at, message);
+    drops.rest(&path, &message.rest);
     let path = path.key("content");
-    for (i, block) in message.content.iter_mut().enumerate() {
+    for (i, block) in message.content.iter().enumerate() {
+        let path = path.block(i, block);
         match &block.content {
             Content::Other { kind } if kind == UPLOAD => continue,
             Content::Other { kind } => {
-                let why = format!("Anthropic Messages has no block of type {kind:?}");
-                return Err(WireError::unsupported(
-                    Dialect::Messages,
-                    path.index(i),
-                    why,
-                ));
+                return Err(WireError::no_part(Dialect::Messages, &path, kind));
             }
-            _ => {
-                drops.rest(&path.index(i), &block.rest);
-                block.rest.clear();
-            }
+            _ => drops.rest(&path, &block.rest),
         }
     }
     Ok(())
+}
+
+fn strip(message: &mut Message) {
+    message.rest.clear();
+    for block in &mut message.content {
+        let upload = matches!(&block.content, Content::Other { kind } if kind == UPLOAD);
+        if !upload {
+            block.rest.clear();
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::Map;
+use super::{ClientPath, Map};
+use crate::fields::Path;
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Message {
     pub content: Vec<Block>,
     /// Fields of the dialect it came from that no road understands.
     pub rest: Map,
+    /// Where the message with the fields of `rest` stood in the client's body.
+    pub client_path: ClientPath,
 }
 
 impl Message {
@@ -33,6 +36,28 @@ impl Message {
             role,
             content,
             rest: Map::new(),
+            client_path: ClientPath::default(),
+        }
+    }
+
+    /// The message, read from here.
+    pub(crate) fn at(mut self, path: &Path<'_>) -> Self {
+        self.client_path = path.sent();
+        self
+    }
+
+    /// Whether this and the next message of the same speaker can be one: the unknown
+    /// fields of both could not be told apart.
+    pub(crate) fn can_join(&self, next: &Message) -> bool {
+        self.rest.is_empty() || next.rest.is_empty()
+    }
+
+    /// Adds what the same speaker says next.
+    pub(crate) fn join(&mut self, next: Message) {
+        self.content.extend(next.content);
+        if !next.rest.is_empty() {
+            self.rest = next.rest;
+            self.client_path = next.client_path;
         }
     }
 
@@ -51,6 +76,8 @@ pub struct Block {
     pub cache_control: Option<Value>,
     /// Fields of the dialect it came from that no road understands.
     pub rest: Map,
+    /// Where it stood in the client's body.
+    pub client_path: ClientPath,
 }
 
 /// What a block holds.
@@ -173,7 +200,14 @@ impl Block {
             content,
             cache_control: None,
             rest: Map::new(),
+            client_path: ClientPath::default(),
         }
+    }
+
+    /// The block, read from here.
+    pub(crate) fn at(mut self, path: &Path<'_>) -> Self {
+        self.client_path = path.sent();
+        self
     }
 
     /// A block of plain text.

@@ -6,6 +6,7 @@
 
 mod adopt;
 mod block;
+mod client_path;
 mod collect;
 mod error;
 mod estimate;
@@ -21,6 +22,7 @@ mod usage;
 
 pub use adopt::adopt;
 pub use block::{Block, Content, Message, Role, Source};
+pub use client_path::ClientPath;
 pub use collect::Collector;
 pub use error::{ApiError, ErrorKind};
 pub use estimate::estimate_tokens;
@@ -34,6 +36,8 @@ pub use tool::{Tool, ToolChoice, ToolKind};
 pub(crate) use turns::{Turn, push_turn, tagged_system, turns};
 pub(crate) use unroll::{unroll, unroll_but};
 pub use usage::Usage;
+
+pub use crate::client_fields::ClientFields;
 
 /// A JSON object whose fields keep their order.
 pub type Map = serde_json::Map<String, serde_json::Value>;

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::{Block, Map, Message, Tool, ToolChoice};
+use super::{Block, ClientFields, Map, Message, Tool, ToolChoice};
 use crate::Dialect;
 
 /// A request to a model, in no dialect.
@@ -48,6 +48,8 @@ pub struct Request {
     pub cache_control: Option<Value>,
     /// Fields of the dialect it came from that no road understands.
     pub rest: Map,
+    /// Which settings the client's body had, and in which dialect.
+    pub client_fields: ClientFields,
 }
 
 impl Request {
@@ -74,6 +76,7 @@ impl Request {
             container: None,
             cache_control: None,
             rest: Map::new(),
+            client_fields: ClientFields::default(),
         }
     }
 }

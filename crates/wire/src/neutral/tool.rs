@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Map;
+use super::{ClientPath, Map};
 
 /// A tool offered to the model.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Tool {
     pub cache_control: Option<Value>,
     /// Fields of the dialect it came from that no road understands.
     pub rest: Map,
+    /// Where it stood in the client's body.
+    pub client_path: ClientPath,
 }
 
 /// What a tool is.
@@ -58,6 +60,7 @@ impl Tool {
             },
             cache_control: None,
             rest: Map::new(),
+            client_path: ClientPath::default(),
         }
     }
 }

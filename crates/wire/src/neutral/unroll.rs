@@ -46,12 +46,15 @@ pub(crate) fn unroll_but<'a>(
                     tool_use_id: id, ..
                 } if kept(id) => open.content.push(block.clone()),
                 Content::ServerToolUse { id, name, input } if answered.contains(id.as_str()) => {
-                    open.content.push(Block::tool_use(id, name, input.clone()));
+                    open.content.push(Block {
+                        client_path: block.client_path.clone(),
+                        ..Block::tool_use(id, name, input.clone())
+                    });
                 }
                 Content::ServerToolUse { .. } => {
                     let path = Path::Root.key("messages");
                     drops.add(
-                        path.index(m).key("content").index(b),
+                        path.index(m).key("content").block(b, block),
                         "a server tool call without a result",
                     );
                 }
@@ -61,7 +64,7 @@ pub(crate) fn unroll_but<'a>(
                     ..
                 } => {
                     flush(&mut out, &mut open);
-                    push_result(&mut out, tool_use_id, content);
+                    push_result(&mut out, block, tool_use_id, content);
                 }
                 _ => open.content.push(block.clone()),
             }
@@ -81,8 +84,11 @@ fn flush(out: &mut Vec<Message>, open: &mut Message) {
     }
 }
 
-fn push_result(out: &mut Vec<Message>, id: &str, content: &Value) {
-    let block = Block::tool_result(id, result_text(content));
+fn push_result(out: &mut Vec<Message>, told: &Block, id: &str, content: &Value) {
+    let block = Block {
+        client_path: told.client_path.clone(),
+        ..Block::tool_result(id, result_text(content))
+    };
     match out.last_mut() {
         Some(Message {
             role: Role::User,

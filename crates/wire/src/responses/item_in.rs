@@ -3,17 +3,18 @@
 use serde_json::{Value, json};
 
 use super::part_in::read_parts;
-use super::{sealed, shell};
+use super::{picture, sealed, shell};
 use crate::arguments;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, wrong};
-use crate::neutral::{Block, Content, Map, Role};
+use crate::neutral::{Block, ClientPath, Content, Map, Role};
 
 /// An item as blocks of one speaker; `rest` are the unknown fields of a message item.
 pub(super) struct Item {
     pub(super) role: Role,
     pub(super) blocks: Vec<Block>,
     pub(super) rest: Map,
+    pub(super) client_path: ClientPath,
 }
 
 pub(super) fn read_item(value: Value, path: &Path<'_>) -> Result<Item, WireError> {
@@ -35,6 +36,7 @@ pub(super) fn read_item(value: Value, path: &Path<'_>) -> Result<Item, WireError
         role,
         blocks: vec![read_block(kind, fields)?],
         rest: Map::new(),
+        client_path: path.sent(),
     })
 }
 
@@ -62,6 +64,7 @@ fn read_message(mut fields: Fields<'_>) -> Result<Item, WireError> {
         role,
         blocks,
         rest: fields.rest(),
+        client_path: path.sent(),
     })
 }
 
@@ -91,9 +94,18 @@ pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, 
         },
         "reasoning" => return read_reasoning(fields),
         "shell_call" | "shell_call_output" => return Ok(read_shell(kind, fields)),
+        picture::KIND => {
+            let content = picture::read(&mut fields).unwrap_or(Content::Other { kind });
+            return Ok(Block {
+                client_path: path.sent(),
+                rest: fields.rest(),
+                ..Block::new(content)
+            });
+        }
         _ => {
             return Ok(Block {
                 rest: fields.rest(),
+                client_path: path.sent(),
                 ..Block::new(Content::Other { kind })
             });
         }
@@ -101,6 +113,7 @@ pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, 
     forget_ids(&mut fields);
     Ok(Block {
         rest: fields.rest(),
+        client_path: path.sent(),
         ..Block::new(content)
     })
 }
@@ -113,6 +126,7 @@ fn read_reasoning(mut fields: Fields<'_>) -> Result<Block, WireError> {
     let thinking = if summary.is_empty() { content } else { summary };
     fields.take("status");
     Ok(Block {
+        client_path: fields.path().sent(),
         rest: fields.rest(),
         ..Block::new(sealed::thought(&id, thinking, encrypted.as_deref()))
     })
@@ -129,6 +143,7 @@ fn texts(parts: Option<Value>) -> String {
 
 /// The whole item stays in `rest`, so that its own dialect gets it back as it was.
 fn read_shell(kind: String, fields: Fields<'_>) -> Block {
+    let client_path = fields.path().sent();
     let rest = fields.rest();
     let read = match kind.as_str() {
         "shell_call" => shell::read_call(&rest),
@@ -136,6 +151,7 @@ fn read_shell(kind: String, fields: Fields<'_>) -> Block {
     };
     Block {
         rest,
+        client_path,
         ..Block::new(read.unwrap_or(Content::Other { kind }))
     }
 }

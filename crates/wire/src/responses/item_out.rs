@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::part_out::Parts;
+use super::picture;
 use crate::Dialect;
 use crate::arguments;
 use crate::chat::{freeform_text, tool_type};
@@ -11,8 +12,9 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path};
 use crate::names::{safe_id, safe_name};
-use crate::neutral::{Block, Content, Map, Message, Request, Role, unroll};
-use crate::plain::{ToolText, tool_text};
+use crate::neutral::{Block, Content, Map, Message, Request, Role, Source, unroll};
+use crate::pictures;
+use crate::plain::{ToolText, note_texts, tool_text};
 use crate::sealed::{Sealed, open};
 
 pub(super) fn write_items(
@@ -38,7 +40,7 @@ pub(super) fn write_items(
         out: Vec::with_capacity(messages.len()),
     };
     for (i, message) in messages.iter().enumerate() {
-        let path = &MESSAGES.index(i);
+        let path = &MESSAGES.message(i, message);
         match message.role {
             Role::System => writer.told(message, "developer", path)?,
             Role::User => writer.told(message, "user", path)?,
@@ -61,7 +63,7 @@ impl Writer<'_> {
         let mut last = None;
         for (i, block) in message.content.iter().enumerate() {
             let path = path.key("content");
-            let path = &path.index(i);
+            let path = &path.block(i, block);
             match &block.content {
                 Content::ToolResult { .. } => self.result(block, path)?,
                 _ => {
@@ -112,6 +114,7 @@ impl Writer<'_> {
             return Ok(());
         };
         let ToolText { text, media } = tool_text(content, *is_error);
+        note_texts(content, &media, path, self.parts.drops);
         let output = if media.is_empty() {
             Value::String(text)
         } else {
@@ -121,7 +124,7 @@ impl Writer<'_> {
             }
             for (i, inner) in media {
                 let path = path.key("content");
-                self.parts.write(inner, &path.index(i), &mut parts)?;
+                self.parts.write(inner, &path.block(i, inner), &mut parts)?;
             }
             parts.into()
         };
@@ -160,7 +163,7 @@ impl Writer<'_> {
         let mut texts: Vec<Value> = Vec::new();
         for (i, block) in message.content.iter().enumerate() {
             let path_content = path.key("content");
-            let block_path = &path_content.index(i);
+            let block_path = &path_content.block(i, block);
             if let Content::Text(text) = &block.content {
                 let mut part = json!({"type": "output_text", "text": text});
                 if let Some(map) = part.as_object_mut() {
@@ -170,6 +173,14 @@ impl Writer<'_> {
                 texts.push(part);
                 continue;
             }
+            let media = matches!(block.content, Content::Image(_) | Content::Document { .. });
+            if media && !self.is_own_picture(block) {
+                let why = pictures::NOT_FROM_THE_MODEL;
+                self.parts.drops.add(block_path, why);
+                let text = pictures::label(&block.content);
+                texts.push(json!({"type": "output_text", "text": text}));
+                continue;
+            }
             self.flush(&mut texts, message, path);
             if let Some(item) = self.item(block, block_path)? {
                 self.push(item, block, block_path);
@@ -177,6 +188,11 @@ impl Writer<'_> {
         }
         self.flush(&mut texts, message, path);
         Ok(())
+    }
+
+    /// Whether a picture was made by OpenAI's image tool, and may come back as its item.
+    fn is_own_picture(&self, block: &Block) -> bool {
+        self.parts.own && block.rest.contains_key("id")
     }
 
     fn flush(&mut self, texts: &mut Vec<Value>, message: &Message, path: &Path<'_>) {
@@ -211,16 +227,13 @@ impl Writer<'_> {
             Content::ServerToolResult { .. } if self.parts.own => {
                 json!({"type": "shell_call_output"})
             }
+            Content::Image(Source::Base64 { data, .. }) if self.parts.own => {
+                json!({"type": picture::KIND, "result": data})
+            }
             Content::Other { kind } if self.parts.own => json!({"type": kind}),
             _ => {
-                return Err(WireError::unsupported(
-                    Dialect::Responses,
-                    path,
-                    format!(
-                        "Responses takes no block of type {:?} from the assistant",
-                        block.content.kind()
-                    ),
-                ));
+                let kind = block.content.kind();
+                return Err(WireError::no_part(Dialect::Responses, path, kind));
             }
         }))
     }

@@ -11,7 +11,7 @@ use crate::plain::{document_source, image_source};
 /// Content that is a string or a list of parts.
 pub(super) fn read_parts(value: Value, path: &Path<'_>) -> Result<Vec<Block>, WireError> {
     match value {
-        Value::String(text) => Ok(vec![Block::text(text)]),
+        Value::String(text) => Ok(vec![Block::text(text).at(path)]),
         Value::Array(items) => items
             .into_iter()
             .enumerate()
@@ -42,6 +42,7 @@ fn read_part(value: Value, path: &Path<'_>) -> Result<Block, WireError> {
         content,
         cache_control,
         rest: fields.rest(),
+        client_path: path.sent(),
     })
 }
 
@@ -75,7 +76,7 @@ fn read_file(fields: &mut Fields<'_>) -> Result<Content, WireError> {
     let url = fields.opt_string("file_url")?;
     let id = fields.opt_string("file_id")?;
     let source = match (data, url, id) {
-        (Some(data), _, _) => document_source(data),
+        (Some(data), _, _) => document_source(data, title.as_deref()),
         (None, Some(url), _) => Source::Url(url),
         (None, None, Some(id)) => Source::File(id),
         (None, None, None) => return Err(missing(fields, "file_data")),

@@ -10,6 +10,9 @@ use crate::neutral::{Block, Content, Map, Source};
 use crate::openai::write_breakpoint;
 use crate::plain::{data_url, document_text};
 
+/// Why the title of a document is left out.
+const UNTITLED: &str = "a document that is several parts has no title here";
+
 /// Writes parts of input items.
 pub(super) struct Parts<'d> {
     /// Whether the blocks were read from this dialect.
@@ -32,24 +35,25 @@ impl Parts<'_> {
             Content::Image(source) => self.image(source, path)?,
             Content::Document {
                 source: Source::Blocks(blocks),
-                ..
+                title,
             } => {
+                if title.is_some() {
+                    self.drops.add(path.key("title"), UNTITLED);
+                }
+                let source = path.key("source");
                 for (i, inner) in blocks.iter().enumerate() {
-                    self.write(inner, &path.key("source").key("content").index(i), out)?;
+                    self.write(inner, &source.key("content").block(i, inner), out)?;
+                }
+                if let Some(Value::Object(last)) = out.last_mut() {
+                    self.marks(block, last, path);
                 }
                 return Ok(());
             }
             Content::Document { source, title } => self.document(source, title.as_deref(), path)?,
             Content::Other { kind } if self.own => json!({"type": kind}),
             _ => {
-                return Err(WireError::unsupported(
-                    Dialect::Responses,
-                    path,
-                    format!(
-                        "Responses has no place for a block of type {:?} here",
-                        block.content.kind()
-                    ),
-                ));
+                let kind = block.content.kind();
+                return Err(WireError::no_part(Dialect::Responses, path, kind));
             }
         };
         if let Some(map) = part.as_object_mut() {
@@ -88,7 +92,7 @@ impl Parts<'_> {
             _ => Err(WireError::unsupported(
                 Dialect::Responses,
                 path.key("source"),
-                "Responses takes images as base64 or URL, or files of its own store",
+                "Responses takes images as base64 or by URL: send it so",
             )),
         }
     }
@@ -115,7 +119,7 @@ impl Parts<'_> {
                 return Err(WireError::unsupported(
                     Dialect::Responses,
                     path.key("source"),
-                    "Responses takes documents as base64, text or URL, or files of its own store",
+                    "Responses takes documents as base64, as text or by URL: send it so",
                 ));
             }
         }

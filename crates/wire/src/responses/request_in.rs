@@ -4,20 +4,21 @@ use serde_json::Value;
 
 use super::item_in::{Item, read_item};
 use super::tools::{read_choice, read_tool};
-use crate::Dialect;
+use crate::{Client, Dialect};
 use crate::chat::read_schema;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, wrong};
 use crate::neutral::{Block, Content, Format, Message, Request, Role};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
-    let root = Path::Root;
+    let root = Path::Body(Client::Responses);
     let mut fields = Fields::of(body, &root)?;
     let mut request = Request::new(Dialect::Responses, fields.string("model")?);
     if let Some(instructions) = fields.opt_string("instructions")? {
-        request.system.push(Block::text(instructions));
+        let path = root.key("instructions");
+        request.system.push(Block::text(instructions).at(&path));
     }
-    read_input(fields.take("input"), &mut request)?;
+    read_input(fields.take("input"), &root.key("input"), &mut request)?;
     request.max_tokens = fields.opt_u64("max_output_tokens")?;
     let tools = fields.opt_list("tools")?.unwrap_or_default();
     for (i, tool) in tools.into_iter().enumerate() {
@@ -39,12 +40,17 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     Ok(request)
 }
 
-fn read_input(input: Option<Value>, request: &mut Request) -> Result<(), WireError> {
-    let path = &Path::Root.key("input");
+fn read_input(
+    input: Option<Value>,
+    path: &Path<'_>,
+    request: &mut Request,
+) -> Result<(), WireError> {
     match input {
         None => Ok(()),
         Some(Value::String(text)) => {
-            request.messages.push(Message::user(text));
+            let blocks = vec![Block::text(text).at(path)];
+            let message = Message::new(Role::User, blocks).at(path);
+            request.messages.push(message);
             Ok(())
         }
         Some(Value::Array(items)) => {
@@ -64,29 +70,29 @@ fn gather(item: Item, request: &mut Request) {
         request.system.extend(item.blocks);
         return;
     }
+    let message = Message {
+        role: item.role,
+        content: item.blocks,
+        rest: item.rest,
+        client_path: item.client_path,
+    };
     match request.messages.last_mut() {
-        Some(last) if joins(last, &item) => {
-            last.content.extend(item.blocks);
-            last.rest.extend(item.rest);
-        }
-        _ => request.messages.push(Message {
-            role: item.role,
-            content: item.blocks,
-            rest: item.rest,
-        }),
+        Some(last) if joins(last, &message) => last.join(message),
+        _ => request.messages.push(message),
     }
 }
 
 /// Two user messages stay two, but results and what the user adds to them are one; so
 /// is all the assistant says and calls in a row.
-fn joins(last: &Message, item: &Item) -> bool {
+fn joins(last: &Message, next: &Message) -> bool {
     let results = || {
         last.content
             .iter()
             .all(|block| matches!(block.content, Content::ToolResult { .. }))
     };
-    last.role == item.role
-        && match item.role {
+    last.role == next.role
+        && last.can_join(next)
+        && match next.role {
             Role::Assistant => true,
             Role::User => results(),
             Role::System => false,

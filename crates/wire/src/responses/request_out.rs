@@ -13,12 +13,13 @@ use crate::fields::{Path, SYSTEM, put};
 use crate::neutral::{Format, Map, Request, ThinkingMode};
 use crate::openai::{SHARED_FIELDS, effort_of};
 use crate::plain::system_texts;
+use crate::sampling::sampled;
 
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
-    let mut drops = Drops::default();
+    let mut drops = Drops::of(request);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
     write_instructions(request, &mut body, &mut drops);
@@ -51,7 +52,7 @@ pub(crate) fn write_request(
 fn write_instructions(request: &Request, body: &mut Map, drops: &mut Drops) {
     for (i, block) in request.system.iter().enumerate() {
         if block.cache_control.is_some() {
-            let path = SYSTEM.index(i);
+            let path = SYSTEM.block(i, block);
             drops.add(
                 path.key("cache_control"),
                 "the server caches prompts by itself",
@@ -74,20 +75,13 @@ fn write_settings(
     if request.stream {
         body.insert("stream".to_owned(), true.into());
     }
-    for (key, value) in [
-        ("temperature", &request.temperature),
-        ("top_p", &request.top_p),
-    ] {
-        if value.is_some() && !options.sampling {
-            drops.add(key, "the model takes no sampling parameters");
-        } else {
-            put(body, key, value.clone().map(Value::Number));
-        }
-    }
-    if request.top_k.is_some() {
+    let sampled = sampled(request, options, drops);
+    put(body, "temperature", sampled.temperature);
+    put(body, "top_p", sampled.top_p);
+    if sampled.top_k.is_some() {
         drops.add("top_k", "Responses has no top_k");
     }
-    let reasoning = write_reasoning(request, drops);
+    let reasoning = write_reasoning(request, options, drops);
     put(body, "reasoning", reasoning);
     let format = write_format(request)?;
     put(body, "text", format.map(|format| json!({"format": format})));
@@ -104,9 +98,13 @@ fn write_settings(
 }
 
 /// Effort, and a summary when the client wants to see thoughts.
-fn write_reasoning(request: &Request, drops: &mut Drops) -> Option<Value> {
+fn write_reasoning(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Option<Value> {
     let mut map = Map::new();
-    put(&mut map, "effort", effort_of(request, drops));
+    put(&mut map, "effort", effort_of(request, options, drops));
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
         map.insert("summary".to_owned(), "auto".into());
@@ -130,7 +128,7 @@ pub(super) fn write_format(request: &Request) -> Result<Option<Value>, WireError
             return Err(WireError::unsupported(
                 Dialect::Responses,
                 "output_config.format",
-                "Responses knows no such output format",
+                "Responses knows no such output format: use a JSON schema",
             ));
         }
     })

@@ -81,7 +81,7 @@ impl ResponsesWriter {
             StreamEvent::MessageStop => self.finish(out),
             StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
             StreamEvent::Error(error) => self.fail(error, out),
-            StreamEvent::Other { name, .. } => self.drops.add(name, UNSAYABLE),
+            StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), UNSAYABLE),
         }
     }
 

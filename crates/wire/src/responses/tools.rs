@@ -12,7 +12,15 @@ use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
 
 pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
     let mut fields = Fields::of(value, path)?;
-    let kind = fields.string("type")?;
+    let kind = match fields.opt_string("type")? {
+        None if fields.peek("name").is_some() => "function".to_owned(),
+        None => {
+            return Err(WireError::Missing {
+                field: path.key("type").to_string(),
+            });
+        }
+        Some(kind) => kind,
+    };
     let (name, kind) = match kind.as_str() {
         "function" => (
             fields.string("name")?,
@@ -35,6 +43,7 @@ pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError
         kind,
         cache_control: None,
         rest: fields.rest(),
+        client_path: path.sent(),
     })
 }
 
@@ -65,7 +74,7 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let own = request.origin == Dialect::Responses;
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
-        let path = &TOOLS.index(i);
+        let path = &TOOLS.tool(i, tool);
         let Some(mut map) = write_tool(tool, own) else {
             drops.add(path, "a tool that only its vendor's servers run");
             continue;
@@ -131,7 +140,8 @@ pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError
             return Err(WireError::unsupported(
                 Dialect::Responses,
                 "tool_choice",
-                "Responses cannot force a tool that another vendor's servers run",
+                "Responses cannot force a tool that another vendor's servers run: \
+                 name one of your own, or \"auto\"",
             ));
         }
     }))

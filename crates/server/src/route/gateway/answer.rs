@@ -16,6 +16,7 @@ use prowess_wire::neutral::{Request, Response as Whole, StreamEvent};
 use prowess_wire::{Client, Dropped, ReplyContext, StreamWriter, write_response};
 use serde_json::json;
 
+use super::dropped::LeftOut;
 use super::failure::Failure;
 use super::passing::Passing;
 use super::scanned::Scanned;
@@ -25,12 +26,8 @@ use crate::context::RequestId;
 use crate::meter::Meter;
 
 const EVENT_STREAM: &str = "text/event-stream";
-/// Names the fields of a request that its model's dialect cannot say.
-const DROPPED: HeaderName = HeaderName::from_static("prowess-dropped");
 /// Says that a number of tokens is nobody's but ours.
 const ESTIMATED: HeaderName = HeaderName::from_static("prowess-estimated");
-/// More than a client would read.
-const MAX_DROPPED: usize = 32;
 /// An answer that is no stream is read up to here before the client is told of it: if
 /// it breaks off, there can still be an error instead.
 const AHEAD: usize = 1 << 20;
@@ -149,35 +146,45 @@ impl Reply {
     async fn write(self, request: &Request, reply: Answered) -> Response {
         tracing::debug!(provider = reply.provider, model = reply.model, "translated");
         let context = ReplyContext::of(request, now());
-        let mut response = match reply.answer {
-            Answer::Whole(answer) => self.whole(&answer, context).await,
-            Answer::Stream(events) => self.streamed(events, context),
-        };
-        name_dropped(&mut response, &reply.dropped);
-        response
+        match reply.answer {
+            Answer::Whole(answer) => self.whole(&answer, context, &reply.dropped).await,
+            Answer::Stream(events) => self.streamed(events, context, &reply.dropped),
+        }
     }
 
     /// An answer given at once.
-    pub(super) async fn whole(mut self, answer: &Whole, mut context: ReplyContext) -> Response {
+    pub(super) async fn whole(
+        mut self,
+        answer: &Whole,
+        mut context: ReplyContext,
+        dropped: &[Dropped],
+    ) -> Response {
         self.adjust(&mut context);
+        let mut left_out = self.left_out(dropped);
         let (body, dropped) = write_response(self.client, answer, &context);
-        for Dropped { field, why } in &dropped {
-            tracing::debug!(field, why, "left out of the answer");
-        }
+        left_out.of_answer(&dropped);
         self.meter.used(&answer.usage);
         self.meter.ended(200);
         if let Some(kept) = self.kept {
             kept.save(&body).await;
         }
-        Json(body).into_response()
+        let mut response = Json(body).into_response();
+        left_out.name_in(response.headers_mut());
+        response
     }
 
     /// An answer that comes piece by piece.
-    pub(super) fn streamed<S>(self, events: S, mut context: ReplyContext) -> Response
+    pub(super) fn streamed<S>(
+        self,
+        events: S,
+        mut context: ReplyContext,
+        dropped: &[Dropped],
+    ) -> Response
     where
         S: Stream<Item = StreamEvent> + Send + Unpin + 'static,
     {
         self.adjust(&mut context);
+        let left_out = self.left_out(dropped);
         let writer = StreamWriter::new(self.client, context);
         let headers = [
             (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
@@ -185,20 +192,23 @@ impl Reply {
             (HeaderName::from_static("x-accel-buffering"), "no"),
         ];
         let body = Body::from_stream(Written::new(events, writer, self));
-        (headers, body).into_response()
+        let mut response = (headers, body).into_response();
+        left_out.name_in(response.headers_mut());
+        response
+    }
+
+    /// What of the request could not be said to the model.
+    fn left_out(&self, dropped: &[Dropped]) -> LeftOut {
+        let before = self.kept.as_ref().map(Kept::before).unwrap_or_default();
+        let mut left_out = LeftOut::default();
+        left_out.of_request(dropped, |field| before.client_path(field));
+        left_out
     }
 
     fn adjust(&self, context: &mut ReplyContext) {
         if let Some(kept) = &self.kept {
             kept.adjust(context);
         }
-    }
-}
-
-/// Names in a header what could not be said to the model.
-pub(super) fn name_dropped(response: &mut Response, dropped: &[Dropped]) {
-    if let Some(fields) = named(dropped) {
-        response.headers_mut().insert(DROPPED, fields);
     }
 }
 
@@ -239,16 +249,6 @@ fn joined(mut read: Vec<Bytes>) -> Bytes {
             read.concat().into()
         }
     }
-}
-
-/// The fields that could not be said, for a header.
-fn named(dropped: &[Dropped]) -> Option<HeaderValue> {
-    let fields = dropped.iter().take(MAX_DROPPED);
-    let fields: Vec<_> = fields.map(|dropped| dropped.field.as_str()).collect();
-    if fields.is_empty() {
-        return None;
-    }
-    HeaderValue::from_str(&fields.join(", ")).ok()
 }
 
 /// Seconds of the Unix epoch.

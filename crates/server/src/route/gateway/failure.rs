@@ -63,6 +63,22 @@ impl From<Refusal> for Failure {
 }
 
 impl Failure {
+    /// The same, with another path for the field of the request that is at fault.
+    pub(super) fn renamed(mut self, rename: impl FnOnce(&str) -> String) -> Self {
+        let call = match &mut self {
+            Failure::Call(error) => Some(&mut **error),
+            Failure::Run(error) => match &mut **error {
+                RunError::Call(error) => Some(error),
+                _ => None,
+            },
+            Failure::Server(_) | Failure::Refused(_) => None,
+        };
+        if let Some(CallError::Request(error)) = call {
+            *error = error.clone().renamed(rename);
+        }
+        self
+    }
+
     /// The status it is told with, before any dialect changes it, and its code.
     pub(super) fn outline(&self) -> (u16, String) {
         match self {

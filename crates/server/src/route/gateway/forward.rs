@@ -169,7 +169,10 @@ impl Asked<'_> {
         };
         // What was said before may be what an earlier run told.
         let runs = runs || self.runs(&incoming, &route).await?;
-        Ok((self.ask(incoming, route, runs, meter).await?, Some(kept)))
+        let before = kept.before();
+        let called = self.ask(incoming, route, runs, meter).await;
+        let called = called.map_err(|failure| failure.renamed(|field| before.client_path(field)))?;
+        Ok((called, Some(kept)))
     }
 
     /// Whether a request needs a run of the engine's.

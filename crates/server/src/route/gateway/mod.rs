@@ -11,6 +11,7 @@
 
 mod answer;
 mod body;
+mod dropped;
 mod failure;
 mod forward;
 mod named;

@@ -90,10 +90,10 @@ impl Begun {
         let mut response = if self.stream {
             let heard = move |event| std::future::ready(told(event, &tap));
             let events = self.run.filter_map(heard);
-            reply.streamed(events, self.context)
+            reply.streamed(events, self.context, &self.dropped)
         } else {
             match collect(reply.client, self.run, &tap).await {
-                Ok(whole) => reply.whole(&whole, self.context).await,
+                Ok(whole) => reply.whole(&whole, self.context, &self.dropped).await,
                 Err(error) => {
                     let failure = Failure::from(error);
                     let (status, code) = failure.outline();
@@ -102,7 +102,6 @@ impl Begun {
                 }
             }
         };
-        answer::name_dropped(&mut response, &self.dropped);
         if let Ok(name) = name {
             response.headers_mut().insert(RUN, name);
         }

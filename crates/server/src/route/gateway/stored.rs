@@ -4,6 +4,7 @@
 //! For every other, what was said is kept in our store, and put before the next request
 //! that names it in `previous_response_id`.
 
+mod before;
 mod items;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use prowess_wire::raw::Edit;
 use prowess_wire::{Client, ReplyContext, excerpt};
 use serde_json::{Value, json};
 
+pub(super) use self::before::Before;
 use super::failure::Failure;
 use crate::app::App;
 use crate::auth::Caller;
@@ -28,6 +30,7 @@ const MAX_CONVERSATION: usize = 16 << 20;
 /// How an answer belongs to a conversation.
 pub(super) struct Kept {
     previous: Option<String>,
+    before: Before,
     /// Where to keep it; nothing when it is not to be kept.
     place: Option<Place>,
 }
@@ -77,6 +80,7 @@ pub(super) async fn prepare(
             Err(error) => return Err(ApiError::from(error).into()),
         },
     };
+    let before = Before::new(said.len(), previous.is_some().then_some(incoming.raw));
     said.extend(items::input(incoming.raw.get("input"))?);
     let conversation = Value::Array(items::sendable(&said)).to_string();
     if conversation.len() > MAX_CONVERSATION {
@@ -99,10 +103,20 @@ pub(super) async fn prepare(
         conversation: Value::Array(said).to_string(),
         expires_in: app.settings().responses_kept,
     });
-    Ok(Some((body, Kept { previous, place })))
+    let kept = Kept {
+        previous,
+        before,
+        place,
+    };
+    Ok(Some((body, kept)))
 }
 
 impl Kept {
+    /// What was put before the client's input.
+    pub(super) fn before(&self) -> Before {
+        self.before
+    }
+
     /// Has the answer say how it belongs to its conversation.
     pub(super) fn adjust(&self, context: &mut ReplyContext) {
         context.repeat("store", self.place.is_some().into());

@@ -9,11 +9,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, Stream, StreamExt};
+use prowess_wire::StreamWriter;
 use prowess_wire::neutral::{Delta, StreamEvent, Usage};
-use prowess_wire::{Dropped, StreamWriter};
 use tokio::time::{Instant, Sleep};
 
 use super::answer::Reply;
+use super::dropped::LeftOut;
 
 /// Events that are ready at once are sent in one piece of about this size.
 const PIECE: usize = 16 << 10;
@@ -30,6 +31,8 @@ pub(super) struct Written<S> {
     /// Bytes of text when the last counts came.
     counted_bytes: usize,
     ended: bool,
+    /// What of the answer could not be said.
+    left_out: LeftOut,
     /// The answer being kept, and the bytes that end it: whoever has those may ask for
     /// it at once.
     keeping: Option<(BoxFuture<'static, ()>, Bytes)>,
@@ -45,6 +48,7 @@ impl<S> Written<S> {
             said_bytes: 0,
             counted_bytes: 0,
             ended: false,
+            left_out: LeftOut::default(),
             keeping: None,
         }
     }
@@ -55,10 +59,13 @@ impl<S> Written<S> {
             error.request_id.get_or_insert_with(|| id.to_string());
         }
         self.count(&event);
-        self.writer.write(&event, out);
-        for Dropped { field, why } in self.writer.take_dropped() {
-            tracing::debug!(field, why, "left out of the answer");
+        if matches!(event, StreamEvent::MessageStop)
+            && let Some(comment) = self.left_out.take_comment()
+        {
+            out.extend_from_slice(comment.as_bytes());
         }
+        self.writer.write(&event, out);
+        self.left_out.of_answer(&self.writer.take_dropped());
         if matches!(event, StreamEvent::MessageStop)
             && let Some(kept) = self.reply.kept.take()
             && let Some(response) = self.writer.take_response()

@@ -1,0 +1,216 @@
+//! The settings of a request by the names that each client dialect has for them.
+//!
+//! Writers name a setting as the neutral request does, in Anthropic's words
+//! (`output_config.format`). The client is to read its own (`response_format`). Which of
+//! these the body had is noted when it is read: a setting that the client did not send
+//! was made here, and is not the client's to hear of.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::Client;
+use crate::fields::Name;
+
+/// Neutral name and the client's name. Where a client has several names for a setting,
+/// the one that counts stands first.
+type Names = &'static [(&'static str, &'static str)];
+
+const MESSAGES: Names = &[
+    ("output_config.format", "output_config.format"),
+    ("output_config.format", "output_format"),
+    ("output_config.effort", "output_config.effort"),
+    (
+        "tool_choice.disable_parallel_tool_use",
+        "tool_choice.disable_parallel_tool_use",
+    ),
+    ("tool_choice", "tool_choice"),
+    ("thinking", "thinking"),
+    ("max_tokens", "max_tokens"),
+    ("stop_sequences", "stop_sequences"),
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("top_k", "top_k"),
+    ("metadata.user_id", "metadata.user_id"),
+    ("container", "container"),
+    ("cache_control", "cache_control"),
+    ("stream", "stream"),
+];
+
+const CHAT: Names = &[
+    ("output_config.format", "response_format"),
+    ("output_config.effort", "reasoning_effort"),
+    ("output_config.effort", "reasoning"),
+    (
+        "tool_choice.disable_parallel_tool_use",
+        "parallel_tool_calls",
+    ),
+    ("tool_choice", "tool_choice"),
+    ("thinking", "thinking"),
+    ("thinking", "reasoning"),
+    ("thinking", "reasoning_effort"),
+    ("max_tokens", "max_completion_tokens"),
+    ("max_tokens", "max_tokens"),
+    ("stop_sequences", "stop"),
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("top_k", "top_k"),
+    ("metadata.user_id", "user"),
+    ("container", "container"),
+    ("cache_control", "cache_control"),
+    ("stream", "stream"),
+];
+
+const RESPONSES: Names = &[
+    ("output_config.format", "text.format"),
+    ("output_config.effort", "reasoning.effort"),
+    (
+        "tool_choice.disable_parallel_tool_use",
+        "parallel_tool_calls",
+    ),
+    ("tool_choice", "tool_choice"),
+    ("thinking", "reasoning"),
+    ("max_tokens", "max_output_tokens"),
+    ("temperature", "temperature"),
+    ("top_p", "top_p"),
+    ("top_k", "top_k"),
+    ("metadata.user_id", "user"),
+    ("container", "container"),
+    ("cache_control", "cache_control"),
+    ("stream", "stream"),
+];
+
+fn names(client: Client) -> Names {
+    match client {
+        Client::Messages => MESSAGES,
+        Client::Chat => CHAT,
+        Client::Responses => RESPONSES,
+    }
+}
+
+/// Which settings a client's body has, and in which dialect; nothing for a request that
+/// was made here. Says nothing about what is asked for, so any two are equal.
+#[derive(Clone, Copy, Default)]
+pub struct ClientFields(Option<Sent>);
+
+#[derive(Clone, Copy)]
+struct Sent {
+    client: Client,
+    /// One bit for each of the dialect's names that the body has.
+    there: u64,
+}
+
+impl ClientFields {
+    /// The settings that a body has.
+    pub(crate) fn of(client: Client, body: &Value) -> Self {
+        let there = names(client)
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, name))| has(body, name))
+            .fold(0, |there, (i, _)| there | bit(i));
+        ClientFields(Some(Sent { client, there }))
+    }
+
+    /// Whether the request came from a client of this dialect.
+    pub(crate) fn is_of(&self, client: Client) -> bool {
+        self.0.is_some_and(|sent| sent.client == client)
+    }
+
+    /// What a drop or an error is called; nothing when the client did not send it. A
+    /// request that was made here keeps the neutral names.
+    pub(crate) fn name(&self, name: Name) -> Option<String> {
+        match (name, &self.0) {
+            (Name::Sent(path), _) => Some(path),
+            (Name::Setting(name), Some(sent)) => sent.rename(&name),
+            (Name::Added(_), Some(_)) => None,
+            (Name::Setting(name) | Name::Added(name), None) => Some(name),
+        }
+    }
+}
+
+impl Sent {
+    /// A setting in the client's words. What is not in the table, the client sent under
+    /// the name it has.
+    fn rename(&self, neutral: &str) -> Option<String> {
+        let Sent { client, there } = *self;
+        let mut meant = false;
+        for (i, (known, name)) in names(client).iter().enumerate() {
+            let Some(inner) = neutral.strip_prefix(known) else {
+                continue;
+            };
+            if !inner.is_empty() && !inner.starts_with('.') {
+                continue;
+            }
+            meant = true;
+            if there & bit(i) != 0 {
+                // Fields inside a setting have the same names only where it has.
+                let inner = if known == name { inner } else { "" };
+                return Some(format!("{name}{inner}"));
+            }
+        }
+        (!meant).then(|| neutral.to_owned())
+    }
+}
+
+/// The tables are shorter than that.
+fn bit(i: usize) -> u64 {
+    u32::try_from(i).map_or(0, |i| 1_u64.checked_shl(i).unwrap_or(0))
+}
+
+fn has(body: &Value, name: &str) -> bool {
+    let mut keys = name.split('.');
+    let found = keys.try_fold(body, |value, key| value.get(key));
+    found.is_some_and(|value| !value.is_null())
+}
+
+impl PartialEq for ClientFields {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ClientFields {}
+
+impl fmt::Debug for ClientFields {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(sent) => write!(f, "{:?}", sent.client),
+            None => f.write_str("-"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_name_of_a_dialect_has_a_bit() {
+        for client in [Client::Messages, Client::Chat, Client::Responses] {
+            assert!(names(client).len() <= 64, "{client:?}");
+        }
+    }
+
+    #[test]
+    fn a_setting_is_named_as_it_was_sent() {
+        let body = json!({"response_format": {}, "max_tokens": 5, "thinking": {"type": "x"},
+            "user": null});
+        let fields = ClientFields::of(Client::Chat, &body);
+        for (neutral, name) in [
+            ("output_config.format", Some("response_format")),
+            ("max_tokens", Some("max_tokens")),
+            ("thinking.display", Some("thinking.display")),
+            ("metadata.user_id", None),
+            ("tool_choice.disable_parallel_tool_use", None),
+            ("tool_choices", Some("tool_choices")),
+            ("logit_bias", Some("logit_bias")),
+        ] {
+            let setting = Name::Setting(neutral.to_owned());
+            assert_eq!(fields.name(setting).as_deref(), name, "{neutral}");
+        }
+        let made_here = ClientFields::default();
+        let setting = Name::Setting("top_k".to_owned());
+        assert_eq!(made_here.name(setting).as_deref(), Some("top_k"));
+    }
+}

@@ -1,0 +1,71 @@
+//! Where a message, a block or a tool stood in the body that the client sent.
+//!
+//! Readers of requests record it ([`crate::fields::Path::sent`]); it moves along with what
+//! it belongs to, however messages are rearranged. Drops and errors are named by it, so
+//! that the client finds in its own body what they are about.
+
+use std::fmt;
+
+use crate::Client;
+
+/// The JSON path of a message, a block or a tool in the client's body; empty for what
+/// the client did not send there, such as the tools of a run or an answer of the model.
+///
+/// Conversations that say the same are equal wherever their parts stood, so any two
+/// paths are equal.
+#[derive(Clone, Default)]
+pub struct ClientPath(Option<Stood>);
+
+#[derive(Clone)]
+struct Stood {
+    client: Client,
+    path: Box<str>,
+    /// Whether the cache mark was OpenAI's `prompt_cache_breakpoint`.
+    breakpoint: bool,
+}
+
+impl ClientPath {
+    /// A path in the body of a client.
+    pub fn new(client: Client, path: impl Into<Box<str>>) -> Self {
+        ClientPath(Some(Stood {
+            client,
+            path: path.into(),
+            breakpoint: client == Client::Responses,
+        }))
+    }
+
+    /// The path, and the dialect whose words it is in.
+    pub fn get(&self) -> Option<(Client, &str)> {
+        self.0.as_ref().map(|stood| (stood.client, &*stood.path))
+    }
+
+    /// Says which of its two names a Chat client gave a cache mark.
+    pub(crate) fn with_breakpoint(mut self, breakpoint: bool) -> Self {
+        if let Some(stood) = &mut self.0 {
+            stood.breakpoint = breakpoint;
+        }
+        self
+    }
+
+    /// The name the client knows a cache mark by.
+    pub(crate) fn mark(&self) -> &'static str {
+        match &self.0 {
+            Some(stood) if stood.breakpoint => ".prompt_cache_breakpoint",
+            _ => ".cache_control",
+        }
+    }
+}
+
+impl PartialEq for ClientPath {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for ClientPath {}
+
+impl fmt::Debug for ClientPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.get().map_or("-", |(_, path)| path))
+    }
+}

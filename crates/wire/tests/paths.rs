@@ -1,0 +1,384 @@
+//! What is left out of a request or refused is named by the path that it has in the
+//! client's own body, whatever the client and the model speak.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests"
+)]
+
+#[path = "support/bodies.rs"]
+mod bodies;
+mod support;
+
+use bodies::{Body, body, contains, walk};
+use proptest::prelude::*;
+use prowess_wire::neutral::{Block, Content, Message, Role};
+use prowess_wire::{
+    Client, Dialect, Outgoing, WireError, WriteOptions, read_request, write_request,
+};
+use serde_json::{Value, json};
+use support::{CLIENTS, UPSTREAMS};
+
+fn write(
+    client: Client,
+    body: &Value,
+    upstream: Dialect,
+    options: &WriteOptions,
+) -> Result<Outgoing, WireError> {
+    let request = read_request(client, body.to_string().as_bytes()).unwrap();
+    write_request(upstream, &request, options)
+}
+
+/// The names of what is left out, in order.
+fn dropped(client: Client, body: &Value, upstream: Dialect) -> Vec<String> {
+    let sent = write(client, body, upstream, &WriteOptions::default()).unwrap();
+    for dropped in &sent.dropped {
+        assert!(walk(body, &dropped.field).is_some(), "{dropped:?}");
+    }
+    let mut fields: Vec<_> = sent
+        .dropped
+        .into_iter()
+        .map(|dropped| dropped.field)
+        .collect();
+    fields.sort();
+    fields
+}
+
+fn refused(client: Client, body: &Value, upstream: Dialect) -> (String, String) {
+    let error = write(client, body, upstream, &WriteOptions::default()).unwrap_err();
+    let told = error.to_api_error();
+    let field = error.field().unwrap().to_owned();
+    assert!(walk(body, &field).is_some(), "{error}");
+    assert_eq!(told.param.as_deref(), Some(field.as_str()));
+    (field, error.to_string())
+}
+
+#[test]
+fn a_chat_client_reads_its_own_names_of_what_is_left_out() {
+    let body = json!({
+        "model": "m", "parallel_tool_calls": false, "user": "u",
+        "response_format": {"type": "json_object"},
+        "messages": [
+            {"role": "system", "content": "Be kind."},
+            {"role": "user", "content": [
+                {"type": "text", "text": "Hi", "prompt_cache_breakpoint": {"mode": "explicit"}},
+                {"type": "text", "text": "there", "cache_control": {"type": "ephemeral"}},
+                {"type": "image_url", "image_url": {"url": "https://e.com/a.png", "detail": "low"}},
+                {"type": "file", "file": {"filename": "a.pdf",
+                    "file_data": "data:application/pdf;base64,YQ=="}}]},
+            {"role": "assistant", "reasoning_content": "Hm.", "content": "So.", "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "[1]"}}]},
+            {"role": "tool", "tool_call_id": "c1", "content": "1"},
+            {"role": "user", "content": "And?", "name": "ann"}],
+        "tools": [
+            {"type": "web_search_x"},
+            {"type": "function", "function": {"name": "f", "strict": true, "x": 1}}],
+    });
+    assert_eq!(
+        dropped(Client::Chat, &body, Dialect::Gemini),
+        [
+            "messages[1].content[0].prompt_cache_breakpoint",
+            "messages[1].content[1].cache_control",
+            "messages[1].content[2].image_url.detail",
+            "messages[1].content[3].file.filename",
+            "messages[2].reasoning_content",
+            "messages[2].tool_calls[0].function.arguments",
+            "messages[4].name",
+            "parallel_tool_calls",
+            "tools[0]",
+            "tools[1].function.strict",
+            "tools[1].function.x",
+            "user",
+        ]
+    );
+    let to_anthropic = dropped(Client::Chat, &body, Dialect::Messages);
+    assert!(
+        to_anthropic.contains(&"response_format".to_owned()),
+        "{to_anthropic:?}"
+    );
+}
+
+#[test]
+fn a_responses_client_reads_its_own_names_of_what_is_left_out() {
+    let body = json!({
+        "model": "m", "instructions": "Be kind.", "parallel_tool_calls": false,
+        "text": {"format": {"type": "json_object"}, "verbosity": "low"},
+        "reasoning": {"effort": "low", "summary": "auto"}, "truncation": "auto",
+        "input": [
+            {"role": "developer", "content": "Be brief."},
+            {"role": "user", "content": [
+                {"type": "input_text", "text": "Hi", "prompt_cache_breakpoint": {}},
+                {"type": "input_image", "image_url": "https://e.com/a.png", "detail": "low"},
+                {"type": "input_file", "filename": "a.pdf", "file_url": "https://e.com/a.pdf"}]},
+            {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x"},
+            {"role": "assistant", "phase": "commentary", "content": "So."},
+            {"role": "assistant", "phase": "final_answer", "content": "Or so."},
+            {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "[1]"},
+            {"type": "function_call_output", "call_id": "c1", "output": "1"},
+            {"role": "user", "content": "And?"}],
+    });
+    assert_eq!(
+        dropped(Client::Responses, &body, Dialect::Gemini),
+        [
+            "input[1].content[0].prompt_cache_breakpoint",
+            "input[1].content[1].detail",
+            "input[1].content[2].filename",
+            "input[2]",
+            "input[3].phase",
+            "input[4].phase",
+            "input[5].arguments",
+            "parallel_tool_calls",
+            "reasoning.summary",
+            "text.verbosity",
+            "truncation",
+        ]
+    );
+    let to_anthropic = dropped(Client::Responses, &body, Dialect::Messages);
+    assert!(
+        to_anthropic.contains(&"text.format".to_owned()),
+        "{to_anthropic:?}"
+    );
+}
+
+#[test]
+fn a_messages_client_reads_its_own_names_of_what_is_left_out() {
+    let body = json!({
+        "model": "m", "max_tokens": 5, "top_k": 3, "metadata": {"user_id": "u", "team": "t"},
+        "output_format": {"type": "json_schema", "schema": {}}, "system": [
+            {"type": "text", "text": "Be kind.", "cache_control": {"type": "ephemeral"}}],
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "Hm.", "signature": "x"},
+                {"type": "text", "text": "So.", "citations": [1]},
+                {"type": "tool_use", "id": "c1", "name": "f", "input": {}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [
+                {"type": "image", "source": {"type": "base64", "media_type": "image/png",
+                    "data": "YQ=="}, "cache_control": {"type": "ephemeral"}}]}]}],
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": true},
+        "tools": [{"name": "f", "input_schema": {}, "eager_input_streaming": true}],
+    });
+    assert_eq!(
+        dropped(Client::Messages, &body, Dialect::Chat),
+        [
+            "messages[1].content[0]",
+            "messages[1].content[1].citations",
+            "messages[2].content[0].content[0].cache_control",
+            "metadata.team",
+            "system[0].cache_control",
+            "tools[0].eager_input_streaming",
+            "top_k",
+        ]
+    );
+}
+
+#[test]
+fn what_is_refused_is_named_where_the_client_has_it() {
+    let other = |kind: &str| json!({"type": kind, "x": 1});
+    let chat = json!({"model": "m", "messages": [
+        {"role": "system", "content": "Be kind."}, {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "Hear"}, other("input_audio_x")]}]});
+    let (field, message) = refused(Client::Chat, &chat, Dialect::Messages);
+    assert_eq!(field, "messages[2].content[1]");
+    assert!(message.starts_with("messages[2].content[1]: "), "{message}");
+
+    let responses = json!({"model": "m", "input": [
+        {"role": "user", "content": "hi"}, {"type": "item_reference_x", "id": "msg_1"},
+        {"role": "user", "content": "more"}]});
+    let (field, _) = refused(Client::Responses, &responses, Dialect::Messages);
+    assert_eq!(field, "input[1]");
+
+    let image = json!({"model": "m", "input": [{"role": "developer", "content": "Look."},
+        {"role": "user", "content": [{"type": "input_image", "image_url": "https://e.com/a.png"}]}]});
+    let (field, _) = refused(Client::Responses, &image, Dialect::Converse);
+    assert_eq!(field, "input[1].content[0].image_url");
+
+    let format = json!({"model": "m", "response_format": {"type": "x_grammar"},
+        "messages": [{"role": "user", "content": "hi"}]});
+    let (field, _) = refused(Client::Chat, &format, Dialect::Messages);
+    assert_eq!(field, "response_format");
+
+    let result = json!({"model": "m", "messages": [{"role": "user", "content": "hi"},
+        {"role": "tool", "tool_call_id": "c1", "content": "1"}]});
+    let (field, _) = refused(Client::Chat, &result, Dialect::Gemini);
+    assert_eq!(field, "messages[1].tool_call_id");
+}
+
+#[test]
+fn what_was_put_into_a_request_here_is_no_fault_of_the_clients() {
+    let asked = json!({"model": "m", "messages": [{"role": "user", "content": "hi"}]});
+    let mut request = read_request(Client::Chat, asked.to_string().as_bytes()).unwrap();
+    let thought = Block::new(Content::Thinking {
+        thinking: "Hm.".to_owned(),
+        signature: String::new(),
+    });
+    request
+        .messages
+        .push(Message::new(Role::Assistant, vec![thought]));
+    request.system.push(Block {
+        cache_control: Some(json!({"type": "ephemeral"})),
+        ..Block::text("Skills.")
+    });
+    request.container = Some(json!("c"));
+    request.tools.push(prowess_wire::neutral::Tool {
+        cache_control: Some(json!({"type": "ephemeral"})),
+        ..prowess_wire::neutral::Tool::function("load", "d", json!({}))
+    });
+    for (upstream, name) in UPSTREAMS {
+        let sent = write_request(upstream, &request, &WriteOptions::default()).unwrap();
+        assert_eq!(sent.dropped, [], "{name}");
+    }
+    request.messages.push(Message::new(
+        Role::User,
+        vec![Block::new(Content::Other {
+            kind: "odd".to_owned(),
+        })],
+    ));
+    for (upstream, name) in UPSTREAMS.into_iter().filter(|(d, _)| *d != Dialect::Chat) {
+        let error = write_request(upstream, &request, &WriteOptions::default()).unwrap_err();
+        assert_eq!(error.field(), None, "{name}");
+        assert!(error.to_string().contains("odd"), "{name}: {error}");
+    }
+}
+
+#[test]
+fn a_request_made_here_keeps_the_neutral_names() {
+    let mut request = prowess_wire::neutral::Request::new(Dialect::Messages, "m");
+    request.messages.push(Message::user("hi"));
+    request.top_k = Some(3);
+    request.messages.push(Message::new(
+        Role::User,
+        vec![Block::new(Content::Other {
+            kind: "odd".to_owned(),
+        })],
+    ));
+    let options = WriteOptions::default();
+    let error = write_request(Dialect::Gemini, &request, &options).unwrap_err();
+    assert_eq!(error.field(), Some("messages[1].content[0]"));
+    request.messages.pop();
+    let sent = write_request(Dialect::Chat, &request, &options).unwrap();
+    assert_eq!(sent.dropped[0].field, "top_k");
+}
+
+/// Options by which servers of one dialect differ.
+fn options(choice: u8) -> WriteOptions {
+    let usual = WriteOptions::default();
+    match choice % 4 {
+        0 => usual,
+        1 => WriteOptions {
+            sampling: false,
+            effort_levels: false,
+            system_in_place: false,
+            ..usual
+        },
+        2 => WriteOptions {
+            cache_breakpoints: true,
+            reasoning_content: prowess_wire::ReasoningContent::Always,
+            ..usual
+        },
+        _ => WriteOptions {
+            unsigned_calls: true,
+            legacy_max_tokens: true,
+            ..usual
+        },
+    }
+}
+
+/// Checks one way of one body.
+fn check(asked: &Body, upstream: Dialect, options: &WriteOptions) -> Result<(), TestCaseError> {
+    let sent = match write(asked.client, &asked.value, upstream, options) {
+        Ok(sent) => sent,
+        Err(error) => {
+            let field = error.field();
+            let found = field.and_then(|field| walk(&asked.value, field));
+            prop_assert!(found.is_some(), "{error:?} is not in {}", asked.value);
+            return Ok(());
+        }
+    };
+    let mut named = Vec::new();
+    for dropped in &sent.dropped {
+        let found = walk(&asked.value, &dropped.field);
+        prop_assert!(found.is_some(), "{dropped:?} is not in {}", asked.value);
+        named.extend(found);
+    }
+    // Where an upstream has no stop sequences, the reader of its answer looks for them.
+    let remembered = format!("{:?}", sent.context);
+    for word in &asked.words {
+        prop_assert!(
+            contains(&sent.body, word)
+                || remembered.contains(word.as_str())
+                || named.iter().any(|value| contains(value, word)),
+            "{word} of {}\nis neither in {}\nnor in {:?}",
+            asked.value,
+            sent.body,
+            sent.dropped
+        );
+    }
+    check_order(asked, &sent.body)
+}
+
+/// All that is said, called and answered is there, in its order, and every call's id
+/// stands at its result too.
+fn check_order(asked: &Body, sent: &Value) -> Result<(), TestCaseError> {
+    let text = sent.to_string();
+    let places: Vec<_> = asked
+        .said
+        .iter()
+        .map(|word| text.find(word.as_str()))
+        .collect();
+    let there = places.iter().all(Option::is_some) && places.is_sorted();
+    prop_assert!(there, "{:?} of {} in {text}", asked.said, asked.value);
+    for id in &asked.ids {
+        let pair = text.matches(id.as_str()).count() >= 2;
+        prop_assert!(pair, "{id} of {} in {text}", asked.value);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(384))]
+
+    /// Nothing is lost on the way to any upstream unless it is named, and what is named
+    /// or refused is in the body that the client sent.
+    #[test]
+    fn nothing_is_lost_unnamed_and_every_name_is_in_the_clients_body(
+        choices in proptest::collection::vec(any::<u8>(), 0..160),
+        option in any::<u8>(),
+    ) {
+        for (client, _) in CLIENTS {
+            let asked = body(client, &choices);
+            for (upstream, _) in UPSTREAMS {
+                check(&asked, upstream, &options(option))?;
+            }
+        }
+    }
+
+    /// The same holds for a conversation that was translated before: any client's words,
+    /// written in a second client's dialect, and sent on from there to any upstream.
+    #[test]
+    fn a_translated_conversation_keeps_its_words_and_order_when_translated_again(
+        choices in proptest::collection::vec(any::<u8>(), 0..160),
+    ) {
+        for (client, _) in CLIENTS {
+            let first = body(client, &choices);
+            for (second, _) in CLIENTS {
+                let usual = WriteOptions::default();
+                let Ok(sent) = write(client, &first.value, second.into(), &usual) else {
+                    continue;
+                };
+                let said = first.said.iter().filter(|word| contains(&sent.body, word));
+                let asked = Body {
+                    client: second,
+                    words: first.words.iter().filter(|word| contains(&sent.body, word)).cloned().collect(),
+                    said: said.cloned().collect(),
+                    ids: first.ids.clone(),
+                    value: sent.body,
+                };
+                for (upstream, _) in UPSTREAMS {
+                    check(&asked, upstream, &usual)?;
+                }
+            }
+        }
+    }
+}
