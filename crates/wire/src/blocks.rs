@@ -36,6 +36,11 @@ impl Blocks {
         self.open
     }
 
+    /// Whether no block has begun.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.started == 0
+    }
+
     /// More text, in a block of its own if none is open.
     pub(crate) fn text(&mut self, text: String, out: &mut Vec<StreamEvent>) {
         self.ensure(Open::Text, || Block::text(""), out);

@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::Client;
+use crate::fields::whole;
 use crate::neutral::Usage;
+use crate::openai::{all_output, first_count};
 
 /// Reads the token counts of an answer in a client's dialect; none when they are not
 /// what the dialect has.
@@ -22,31 +24,44 @@ pub fn read_counts(client: Client, usage: &[u8]) -> Option<Usage> {
             thinking_tokens: told.output_tokens_details.thinking_tokens.0,
             ..Usage::default()
         },
-        Client::Chat => of_openai(
-            told.prompt_tokens,
-            told.prompt_tokens_details,
-            told.completion_tokens,
-            told.completion_tokens_details,
+        Client::Chat => told.openai(
+            told.prompt_tokens.0,
+            &told.prompt_tokens_details,
+            told.completion_tokens.0,
+            &told.completion_tokens_details,
         ),
-        Client::Responses => of_openai(
-            told.input_tokens,
-            told.input_tokens_details,
-            told.output_tokens,
-            told.output_tokens_details,
+        Client::Responses => told.openai(
+            told.input_tokens.0,
+            &told.input_tokens_details,
+            told.output_tokens.0,
+            &told.output_tokens_details,
         ),
     })
 }
 
-/// Cached input is part of the input there, apart from it here.
-fn of_openai(input: Count, of_input: Details, output: Count, of_output: Details) -> Usage {
-    let (cached, written) = (of_input.cached_tokens.0, of_input.cache_write_tokens.0);
-    Usage {
-        input_tokens: input.0.saturating_sub(cached).saturating_sub(written),
-        output_tokens: output.0,
-        cache_read_input_tokens: cached,
-        cache_creation_input_tokens: written,
-        thinking_tokens: of_output.reasoning_tokens.0,
-        ..Usage::default()
+impl Told {
+    /// Cached input is part of the input there, apart from it here.
+    fn openai(&self, input: u64, of_input: &Details, output: u64, of_output: &Details) -> Usage {
+        let cached = first_count([
+            of_input.cached_tokens.0,
+            self.cached_tokens.0,
+            self.num_cached_tokens.0,
+            self.prompt_cache_hit_tokens.0,
+            self.cache_read_input_tokens.0,
+        ]);
+        let written = first_count([
+            of_input.cache_write_tokens.0,
+            self.cache_creation_input_tokens.0,
+        ]);
+        let thoughts = of_output.reasoning_tokens.0;
+        Usage {
+            input_tokens: input.saturating_sub(cached).saturating_sub(written),
+            output_tokens: all_output(input, output, thoughts, self.total_tokens.0),
+            cache_read_input_tokens: cached,
+            cache_creation_input_tokens: written,
+            thinking_tokens: thoughts,
+            ..Usage::default()
+        }
     }
 }
 
@@ -60,6 +75,10 @@ struct Told {
     cache_creation_input_tokens: Count,
     prompt_tokens: Count,
     completion_tokens: Count,
+    total_tokens: Count,
+    cached_tokens: Count,
+    num_cached_tokens: Count,
+    prompt_cache_hit_tokens: Count,
     #[serde(deserialize_with = "or_null")]
     input_tokens_details: Details,
     #[serde(deserialize_with = "or_null")]
@@ -110,8 +129,9 @@ impl<'de> Visitor<'de> for Number {
         Ok(Count(0))
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Count, E> {
-        Ok(Count(0))
+    /// Some servers write counts as `1.0`; that is still a whole number.
+    fn visit_f64<E>(self, count: f64) -> Result<Count, E> {
+        Ok(Count(whole(&count.into()).unwrap_or(0)))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Count, E> {
@@ -140,6 +160,7 @@ impl<'de> Visitor<'de> for Number {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::{anthropic, chat, openai, responses};
@@ -167,6 +188,133 @@ mod tests {
                 prop_assert_eq!(told.as_ref(), Some(&usage), "{}", text);
             }
         }
+
+        /// Whatever of all vendors' counts a server gives: what passes and what is read
+        /// whole count the same, and no thought is counted that is no output.
+        #[test]
+        fn counts_that_pass_are_those_of_answers_that_are_read(
+            given in proptest::collection::vec((0..COUNTS.len(), 0..5_u64), 0..8),
+            apart in any::<bool>(),
+        ) {
+            for (client, [input, output]) in [
+                (Client::Chat, ["prompt_tokens", "completion_tokens"]),
+                (Client::Responses, ["input_tokens", "output_tokens"]),
+            ] {
+                let mut usage = json!({});
+                for (which, count) in &given {
+                    let name = COUNTS[*which].replace("IN", input).replace("OUT", output);
+                    match name.split_once('.') {
+                        Some((details, name)) => usage[details][name] = json!(count),
+                        None => usage[name] = json!(count),
+                    }
+                }
+                let count = |value: &Value| value.as_u64().unwrap_or(0);
+                if apart {
+                    let details = &usage[format!("{output}_details")]["reasoning_tokens"];
+                    let total = count(&usage[input]) + count(&usage[output]) + count(details);
+                    usage["total_tokens"] = json!(total);
+                }
+                let text = usage.to_string();
+                let passed = read_counts(client, text.as_bytes()).unwrap();
+                prop_assert_eq!(&by_reader(client, &text), &passed, "{}", text);
+                if apart {
+                    prop_assert!(passed.thinking_tokens <= passed.output_tokens, "{}", text);
+                }
+            }
+        }
+    }
+
+    const COUNTS: [&str; 11] = [
+        "IN",
+        "OUT",
+        "total_tokens",
+        "cached_tokens",
+        "num_cached_tokens",
+        "prompt_cache_hit_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+        "IN_details.cached_tokens",
+        "IN_details.cache_write_tokens",
+        "OUT_details.reasoning_tokens",
+    ];
+
+    /// The counts of an answer that is read whole.
+    fn by_reader(client: Client, text: &str) -> Usage {
+        let value = serde_json::from_str(text).unwrap();
+        let names = match client {
+            Client::Chat => &chat::USAGE,
+            _ => &responses::USAGE,
+        };
+        openai::read_usage(value, &crate::fields::Path::Root, names).unwrap()
+    }
+
+    #[test]
+    fn thoughts_that_are_counted_apart_from_the_output_are_output() {
+        for (text, output) in [
+            // xAI counts them apart, which the total shows.
+            (
+                r#"{"prompt_tokens":12,"completion_tokens":2,"total_tokens":354,
+                    "completion_tokens_details":{"reasoning_tokens":340}}"#,
+                342,
+            ),
+            (
+                r#"{"prompt_tokens":12,"completion_tokens":400,"total_tokens":752,
+                    "prompt_tokens_details":{"cached_tokens":4},
+                    "completion_tokens_details":{"reasoning_tokens":340}}"#,
+                740,
+            ),
+            // OpenAI does not.
+            (
+                r#"{"prompt_tokens":12,"completion_tokens":400,"total_tokens":412,
+                    "completion_tokens_details":{"reasoning_tokens":340}}"#,
+                400,
+            ),
+            // Without a total, more thoughts than output cannot be part of it.
+            (
+                r#"{"prompt_tokens":12,"completion_tokens":2,
+                    "completion_tokens_details":{"reasoning_tokens":340}}"#,
+                342,
+            ),
+            (
+                r#"{"prompt_tokens":12,"completion_tokens":340,
+                    "completion_tokens_details":{"reasoning_tokens":340}}"#,
+                340,
+            ),
+        ] {
+            let usage = read_counts(Client::Chat, text.as_bytes()).unwrap();
+            assert_eq!(usage.output_tokens, output, "{text}");
+            assert_eq!(usage.thinking_tokens, 340, "{text}");
+            assert_eq!(by_reader(Client::Chat, text), usage, "{text}");
+        }
+        let text = r#"{"input_tokens":12,"output_tokens":2,"total_tokens":354,
+            "output_tokens_details":{"reasoning_tokens":340}}"#;
+        let usage = read_counts(Client::Responses, text.as_bytes()).unwrap();
+        assert_eq!(usage.output_tokens, 342);
+        assert_eq!(by_reader(Client::Responses, text), usage);
+    }
+
+    #[test]
+    fn cached_input_is_found_where_each_vendor_counts_it() {
+        for cached in [
+            r#""prompt_tokens_details":{"cached_tokens":6}"#,
+            r#""prompt_tokens_details":null,"cached_tokens":6"#,
+            r#""prompt_tokens_details":{"cached_tokens":0},"num_cached_tokens":6"#,
+            r#""prompt_cache_hit_tokens":6,"prompt_cache_miss_tokens":4"#,
+            r#""cache_read_input_tokens":6"#,
+            r#""cached_tokens":6.0,"num_cached_tokens":null"#,
+        ] {
+            let text = format!(r#"{{"prompt_tokens":10,"completion_tokens":3,{cached}}}"#);
+            let usage = read_counts(Client::Chat, text.as_bytes()).unwrap();
+            let counts = (usage.input_tokens, usage.cache_read_input_tokens);
+            assert_eq!(counts, (4, 6), "{text}");
+            assert_eq!(by_reader(Client::Chat, &text), usage, "{text}");
+        }
+        let text = r#"{"prompt_tokens":10,"cache_creation_input_tokens":3,
+            "cache_read_input_tokens":5}"#;
+        let usage = read_counts(Client::Chat, text.as_bytes()).unwrap();
+        let written = usage.cache_creation_input_tokens;
+        assert_eq!((usage.input_tokens, written), (2, 3));
+        assert_eq!(by_reader(Client::Chat, text), usage);
     }
 
     #[test]

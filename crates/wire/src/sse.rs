@@ -7,6 +7,9 @@ use serde::Serialize;
 /// The most bytes one event may have, unless told otherwise.
 pub const MAX_EVENT_BYTES: usize = 16 << 20;
 
+/// The name of an event that tells of a failure.
+pub(crate) const ERROR: &str = "error";
+
 /// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SseEvent {
@@ -148,9 +151,20 @@ impl SseParser {
                 self.event.clear();
                 self.event.extend_from_slice(value);
             }
+            // Not of the standard: llama.cpp and those who build on it tell a failure so.
+            b"error" => self.failure(value),
+            // A server that fails while it streams may write its usual error body.
+            _ if is_error_body(line) => self.failure(line),
             // A comment, or `id` and `retry`, which no model's stream gives meaning to.
             _ => {}
         }
+    }
+
+    /// A failure outside any event becomes one, named as servers name theirs.
+    fn failure(&mut self, told: &[u8]) {
+        self.event = ERROR.as_bytes().to_vec();
+        self.data = told.to_vec();
+        self.has_data = true;
     }
 
     fn dispatch(&mut self) -> Result<Option<SseEvent>, SseError> {
@@ -164,6 +178,12 @@ impl SseParser {
             data: String::from_utf8(data).map_err(|_| SseError::NotUtf8)?,
         }))
     }
+}
+
+/// Whether a line that is no field is a JSON object with an error.
+fn is_error_body(line: &[u8]) -> bool {
+    let key = b"\"error\"";
+    line.starts_with(b"{") && line.windows(key.len()).any(|bytes| bytes == key)
 }
 
 /// Writes an event whose data is JSON; an empty name leaves the name out.
@@ -251,6 +271,19 @@ mod tests {
     #[test]
     fn an_event_without_data_is_no_event_and_its_name_is_forgotten() {
         check("event: a\n\ndata: 1\n\n", &[("", "1")]);
+    }
+
+    #[test]
+    fn a_failure_outside_the_events_is_one_of_them() {
+        check(
+            "data: 1\n\nerror: {\"message\":\"full\"}\n\n",
+            &[("", "1"), ("error", "{\"message\":\"full\"}")],
+        );
+        check(
+            "data: 1\n\n{\"error\": {\"message\": \"full\"}}\n",
+            &[("", "1"), ("error", "{\"error\": {\"message\": \"full\"}}")],
+        );
+        check("{\"a\": 1}\n\n", &[]);
     }
 
     #[test]

@@ -14,10 +14,12 @@ use crate::converse::ConverseReader;
 use crate::drops::Dropped;
 use crate::error::WireError;
 use crate::event_stream::{Frame, FrameDecoder};
+use crate::excerpt::bounded;
 use crate::gemini::GeminiReader;
 use crate::neutral::{ApiError, ErrorKind, StreamEvent};
+use crate::openai::read_error_value;
 use crate::responses::{ResponsesReader, ResponsesWriter};
-use crate::sse::SseParser;
+use crate::sse::{self, SseEvent, SseParser};
 use crate::stop_cut::StopCutter;
 use crate::{Client, Dialect};
 
@@ -106,7 +108,7 @@ impl StreamReader {
                 let mut events = Vec::new();
                 let parsed = parser.push(bytes, &mut events);
                 for event in events {
-                    self.data(event.data.as_bytes(), &mut out);
+                    self.event(&event, &mut out);
                 }
                 if let Err(error) = parsed {
                     self.fail(broken(error.code(), &error), &mut out);
@@ -132,7 +134,7 @@ impl StreamReader {
         if let Frames::Sse(parser) = &mut self.frames
             && let Ok(Some(event)) = parser.finish()
         {
-            self.data(event.data.as_bytes(), &mut out);
+            self.event(&event, &mut out);
         }
         if self.is_ended() {
             return self.cut(out);
@@ -159,6 +161,15 @@ impl StreamReader {
             }
     }
 
+    /// An event that is named an error is one, whatever form the server gives it.
+    fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) {
+        let data = event.data.as_bytes();
+        match stray_error(&event.event, data) {
+            Some(error) => self.fail(error, out),
+            None => self.data(data, out),
+        }
+    }
+
     fn data(&mut self, data: &[u8], out: &mut Vec<StreamEvent>) {
         if self.is_ended() {
             return;
@@ -172,7 +183,10 @@ impl StreamReader {
             Events::Converse(_) => Ok(()),
         };
         if let Err(error) = read {
-            self.fail(error.to_upstream_error(), out);
+            // Not in its dialect's form, but perhaps an error all the same.
+            let told = serde_json::from_slice::<Value>(data).ok();
+            let told = told.as_ref().and_then(inner_error);
+            self.fail(told.unwrap_or_else(|| error.to_upstream_error()), out);
         }
     }
 
@@ -210,6 +224,31 @@ impl StreamReader {
             out.push(StreamEvent::Error(error));
         }
     }
+}
+
+/// The error of an event that is named one, where it is not in its dialect's form: the
+/// bare object or text of it. What is in that form is for the dialect's reader.
+fn stray_error(name: &str, data: &[u8]) -> Option<ApiError> {
+    if name != sse::ERROR {
+        return None;
+    }
+    let text = || String::from_utf8_lossy(data).trim().to_owned();
+    let told = serde_json::from_slice(data).unwrap_or_else(|_| Value::String(text()));
+    if told.get("type").and_then(Value::as_str) == Some(sse::ERROR) {
+        return None;
+    }
+    let mut error = inner_error(&told).unwrap_or_else(|| read_error_value(None, &told));
+    if told.is_object() && told.get("message").is_none() && told.get("error").is_none() {
+        error.message = text();
+    }
+    error.message = bounded(error.message);
+    Some(error)
+}
+
+/// The error in an envelope of the form most servers use.
+fn inner_error(told: &Value) -> Option<ApiError> {
+    let error = told.get("error").filter(|error| !error.is_null())?;
+    Some(read_error_value(None, error))
 }
 
 /// The event in a frame of InvokeModel's: Bedrock puts it as base64 into `bytes`, while

@@ -15,10 +15,22 @@ fn sayable(client: Client, response: Response) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for mut block in response.content {
         if client == Client::Messages {
+            // Parts of other vendors' are named by a text that carries them.
+            if let Content::Other { kind } = &block.content
+                && kind.contains(char::is_uppercase)
+            {
+                block.content = Content::Text(format!("[{kind}]"));
+            }
             blocks.push(block);
             continue;
         }
         block.rest.clear();
+        // A reader of Chat notes who gave a thought, also where it is ourselves.
+        if let (Client::Chat, Content::Thinking { signature, .. }) = (client, &mut block.content)
+            && signature.starts_with("v1.chat.")
+        {
+            signature.clear();
+        }
         let said = match &block.content {
             Content::Image(_) | Content::Other { .. } => false,
             Content::ServerToolUse { .. } | Content::ServerToolResult { .. } => {

@@ -3,7 +3,9 @@
 
 mod support;
 
-use prowess_wire::{Client, Dialect, Outgoing, WriteOptions, read_request, write_request};
+use prowess_wire::{
+    Client, Dialect, Outgoing, ReasoningContent, WriteOptions, read_request, write_request,
+};
 use serde_json::{Value, json};
 use support::file;
 
@@ -115,7 +117,7 @@ fn a_system_message_in_the_middle_becomes_tagged_text_where_none_may_stand() {
 fn chat_servers_get_the_limit_thoughts_and_cache_marks_they_take() {
     let options = WriteOptions {
         legacy_max_tokens: true,
-        reasoning_content: true,
+        reasoning_content: ReasoningContent::Always,
         cache_breakpoints: true,
         ..WriteOptions::default()
     };
@@ -157,7 +159,8 @@ fn calls_without_a_signature_are_excused_to_gemini_when_asked_for() {
 
 #[test]
 fn a_schema_is_strict_for_openai_only_if_openai_takes_it() {
-    let mut body = json!({"model": "m", "max_tokens": 5, "messages": [],
+    let mut body = json!({"model": "m", "max_tokens": 5,
+        "messages": [{"role": "user", "content": "Hi"}],
         "output_config": {"format": {"type": "json_schema", "schema": {
             "type": "object", "additionalProperties": false, "required": ["a"],
             "properties": {"a": {"type": "string"}}}}}});

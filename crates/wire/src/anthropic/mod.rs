@@ -3,10 +3,13 @@
 //! Owns the reading and writing of its requests, answers, streams and errors, and
 //! the small differences of its bodies on Bedrock (InvokeModel) and Vertex.
 
+mod answer_block;
 mod block_in;
 mod block_out;
+mod document_out;
 mod error;
 pub mod made;
+mod reasoning_out;
 mod request_in;
 mod request_out;
 mod response_in;
@@ -21,7 +24,8 @@ pub(crate) use block_in::read_block;
 pub(crate) use block_out::to_client as block_to_client;
 pub(crate) use error::{is_error, read_error, render_error};
 pub(crate) use request_in::read_request;
-pub(crate) use request_out::{write_request, write_thinking};
+pub(crate) use reasoning_out::{Reasoning, reasoning_of, write_thinking};
+pub(crate) use request_out::write_request;
 pub(crate) use response_in::read_response;
 pub(crate) use response_out::write_response;
 pub(crate) use stream_in::MessagesReader;

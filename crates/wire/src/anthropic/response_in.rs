@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::block_in::read_block;
+use super::error::read_error_value;
 use super::request_in::each;
 use super::usage::read_usage;
 use crate::Dialect;
@@ -14,6 +15,12 @@ use crate::neutral::{Block, Content, Response, StopReason};
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
     let root = Path::Root;
     let mut fields = Fields::of(body, &root)?;
+    // A gateway's failure that came as an answer.
+    let failed = fields.peek("type").and_then(Value::as_str) == Some("error");
+    if failed && fields.peek("error").is_some_and(Value::is_object) {
+        let error = read_error_value(None, Value::Object(fields.rest()));
+        return Err(WireError::Failed(Box::new(error)));
+    }
     let id = fields.opt_string("id")?;
     let model = fields.opt_string("model")?;
     let mut response = Response::new(

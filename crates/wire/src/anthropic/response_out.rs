@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::block_out::to_client;
+use super::answer_block;
 use super::usage::write_usage;
 use crate::Dialect;
 use crate::context::ReplyContext;
@@ -13,7 +13,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Val
     let id = context.id_for(&response.id, "msg_");
     let model = context.model_or(&response.model);
     let mut map = head(&id, model, &response.usage);
-    let content: Vec<_> = response.content.iter().map(to_client).collect();
+    let content: Vec<_> = response.content.iter().map(answer_block::whole).collect();
     map.insert("content".to_owned(), content.into());
     let reason = response.stop_reason.as_ref().map(StopReason::as_str);
     map.insert("stop_reason".to_owned(), reason.into());

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::block_in::read_block;
 use super::error::read_error_value;
 use super::response_in::original_name;
-use super::usage::read_usage;
+use super::usage::{read_usage, update_usage};
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
@@ -22,6 +22,8 @@ pub(crate) struct MessagesReader {
     ended: bool,
     /// The upstream's number of the open block.
     open: Option<u64>,
+    /// Whether the open block is whole, so that text for it only describes it.
+    whole: bool,
     blocks: usize,
 }
 
@@ -33,6 +35,7 @@ impl MessagesReader {
             started: false,
             ended: false,
             open: None,
+            whole: false,
             blocks: 0,
         }
     }
@@ -65,13 +68,13 @@ impl MessagesReader {
             "content_block_start" => self.block_start(&mut fields, out)?,
             "content_block_delta" => {
                 let delta = read_delta(fields.need("delta")?)?;
-                if self.open == Some(index(&mut fields)?) {
+                if self.open != Some(index(&mut fields)?) {
+                    self.fail("a block grows that is not open", out);
+                } else if !(self.whole && matches!(delta, Delta::Text(_))) {
                     out.push(StreamEvent::BlockDelta {
                         index: self.blocks.saturating_sub(1),
                         delta,
                     });
-                } else {
-                    self.fail("a block grows that is not open", out);
                 }
             }
             "content_block_stop" => self.close(out),
@@ -103,6 +106,7 @@ impl MessagesReader {
         original_name(&mut block, &self.context);
         self.close(out);
         self.open = Some(index(fields)?);
+        self.whole = matches!(block.content, Content::Image(_) | Content::Document { .. });
         out.push(StreamEvent::BlockStart {
             index: self.blocks,
             block: emptied(block),
@@ -145,8 +149,7 @@ impl MessagesReader {
 
     fn delta(&mut self, fields: &mut Fields<'_>) -> Result<StreamEvent, WireError> {
         if let Some(usage) = fields.take("usage") {
-            let later = read_usage(usage, &Path::Root.key("usage"))?;
-            self.usage.update(later);
+            update_usage(&mut self.usage, usage, &Path::Root.key("usage"))?;
         }
         let path = &Path::Root.key("delta");
         let mut delta = Fields::of(fields.need("delta")?, path)?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::block_out::to_client;
+use super::answer_block;
 use super::error::render_error;
 use super::response_out::head;
 use super::usage::write_usage;
@@ -27,16 +27,15 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
             write_json(out, "message_start", &data);
         }
         StreamEvent::BlockStart { index, block } => {
-            let block = to_client(block);
+            let (block, text) = answer_block::start(block);
             let data =
                 json!({"type": "content_block_start", "index": index, "content_block": block});
             write_json(out, "content_block_start", &data);
+            if let Some(text) = text {
+                write_block_delta(*index, &Delta::Text(text), out);
+            }
         }
-        StreamEvent::BlockDelta { index, delta } => {
-            let delta = write_delta(delta);
-            let data = json!({"type": "content_block_delta", "index": index, "delta": delta});
-            write_json(out, "content_block_delta", &data);
-        }
+        StreamEvent::BlockDelta { index, delta } => write_block_delta(*index, delta, out),
         StreamEvent::BlockStop { index } => {
             let data = json!({"type": "content_block_stop", "index": index});
             write_json(out, "content_block_stop", &data);
@@ -53,6 +52,12 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
             write_json(out, name, &map);
         }
     }
+}
+
+fn write_block_delta(index: usize, delta: &Delta, out: &mut Vec<u8>) {
+    let delta = write_delta(delta);
+    let data = json!({"type": "content_block_delta", "index": index, "delta": delta});
+    write_json(out, "content_block_delta", &data);
 }
 
 fn write_message_delta(event: &StreamEvent, out: &mut Vec<u8>) {

@@ -7,22 +7,42 @@ use crate::fields::{Fields, Path};
 use crate::neutral::{Map, Usage};
 
 pub(crate) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireError> {
-    let mut fields = Fields::of(value, path)?;
-    let mut usage = Usage {
-        input_tokens: fields.opt_u64("input_tokens")?.unwrap_or(0),
-        output_tokens: fields.opt_u64("output_tokens")?.unwrap_or(0),
-        cache_read_input_tokens: fields.opt_u64("cache_read_input_tokens")?.unwrap_or(0),
-        cache_creation_input_tokens: fields.opt_u64("cache_creation_input_tokens")?.unwrap_or(0),
-        ..Usage::default()
-    };
+    let mut usage = Usage::default();
+    update_usage(&mut usage, value, path)?;
+    Ok(usage)
+}
+
+/// Takes over a later, cumulative count of the same message: what it names replaces what
+/// was known, be it with nothing; what it leaves out stays.
+pub(crate) fn update_usage(
+    usage: &mut Usage,
+    later: Value,
+    path: &Path<'_>,
+) -> Result<(), WireError> {
+    let mut fields = Fields::of(later, path)?;
+    for (name, count) in [
+        ("input_tokens", &mut usage.input_tokens),
+        ("output_tokens", &mut usage.output_tokens),
+        (
+            "cache_read_input_tokens",
+            &mut usage.cache_read_input_tokens,
+        ),
+        (
+            "cache_creation_input_tokens",
+            &mut usage.cache_creation_input_tokens,
+        ),
+    ] {
+        if let Some(later) = fields.opt_u64(name)? {
+            *count = later;
+        }
+    }
     if let Some(details) = fields.take("output_tokens_details") {
         let path = path.key("output_tokens_details");
-        usage.thinking_tokens = Fields::of(details, &path)?
-            .opt_u64("thinking_tokens")?
-            .unwrap_or(0);
+        let thoughts = Fields::of(details, &path)?.opt_u64("thinking_tokens")?;
+        usage.thinking_tokens = thoughts.unwrap_or(usage.thinking_tokens);
     }
-    usage.rest = fields.rest();
-    Ok(usage)
+    usage.rest.extend(fields.rest());
+    Ok(())
 }
 
 pub(crate) fn write_usage(usage: &Usage) -> Value {

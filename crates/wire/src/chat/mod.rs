@@ -3,10 +3,16 @@
 //! Owns the reading and writing of its requests, answers and streams. What it shares
 //! with the Responses dialect is in [`crate::openai`].
 
+mod details;
+mod extra;
+mod finish;
 mod message_in;
 mod message_out;
 mod part_in;
 mod part_out;
+mod reasoning_in;
+mod reasoning_out;
+mod reasoning_reply;
 mod request_in;
 mod request_out;
 mod response_in;
@@ -18,6 +24,7 @@ mod tools;
 
 use crate::openai::Names;
 
+pub(crate) use reasoning_out::STAND_IN;
 pub(crate) use request_in::{read_request, read_schema};
 pub(crate) use request_out::{write_request, write_schema};
 pub(crate) use response_in::read_response;

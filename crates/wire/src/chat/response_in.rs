@@ -3,15 +3,17 @@
 use serde_json::Value;
 
 use super::USAGE;
+use super::finish::stop_reason;
 use super::message_in::{read_call, read_thought};
-use super::said::{Said, read_said};
+use super::said::{Said, read_said, take_pictures};
+use super::{extra, reasoning_in};
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path};
 use crate::names::made_id;
-use crate::neutral::{Block, Content, Response, StopReason, refusal_details};
-use crate::openai::read_usage;
+use crate::neutral::{ApiError, Block, Content, Response, refusal_details};
+use crate::openai::{read_error_value, read_usage};
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
     let root = Path::Root;
@@ -19,6 +21,11 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
     let id = non_empty(fields.opt_string("id")?).unwrap_or_else(|| context.id.clone());
     let model = non_empty(fields.opt_string("model")?).unwrap_or_else(|| context.model.clone());
     let mut response = Response::new(Dialect::Chat, id, model);
+    let answered = fields.peek("choices").and_then(Value::as_array);
+    let answered = answered.is_some_and(|choices| !choices.is_empty());
+    if let (false, Some(error)) = (answered, failure(fields.peek("error"))) {
+        return Err(WireError::Failed(Box::new(error)));
+    }
     if let Some(usage) = fields.take("usage") {
         response.usage = read_usage(usage, &root.key("usage"), &USAGE)?;
     }
@@ -32,20 +39,46 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
             field: path.to_string(),
         })?;
     let mut choice = Fields::of(choice, path)?;
-    let message = choice.need("message")?;
-    read_message(message, &path.key("message"), context, &mut response)?;
+    if let Some(error) = failure(choice.peek("error")) {
+        return Err(WireError::Failed(Box::new(error)));
+    }
     let reason = choice.opt_string("finish_reason")?;
+    match (choice.take("message"), &reason) {
+        (Some(message), _) => {
+            read_message(message, &path.key("message"), context, &mut response)?;
+        }
+        // Azure's filter leaves nothing of the message.
+        (None, Some(_)) => {}
+        (None, None) => {
+            return Err(WireError::Missing {
+                field: path.key("message").to_string(),
+            });
+        }
+    }
     let calls = response
         .content
         .iter()
         .any(|block| matches!(block.content, Content::ToolUse { .. }));
     let refused = response.stop_details.is_some();
-    response.stop_reason = Some(stop_reason(reason.as_deref(), calls, refused));
+    let stop = stop_reason(reason.as_deref(), calls, refused);
+    response.stop_reason = Some(stop.map_err(|error| WireError::Failed(Box::new(error)))?);
     for written_anew in ["object", "created"] {
         fields.take(written_anew);
     }
     response.rest = fields.rest();
     Ok(response)
+}
+
+/// The error that a server or gateway tells in the place of an answer, beside its
+/// choices or inside one.
+pub(super) fn failure(error: Option<&Value>) -> Option<ApiError> {
+    let error = error?;
+    let told = match error {
+        Value::Object(map) => !map.is_empty(),
+        Value::String(text) => !text.is_empty(),
+        _ => false,
+    };
+    told.then(|| read_error_value(None, error))
 }
 
 fn read_message(
@@ -55,22 +88,34 @@ fn read_message(
     response: &mut Response,
 ) -> Result<(), WireError> {
     let mut fields = Fields::of(value, path)?;
-    read_thoughts(&mut fields, response)?;
-    for said in read_said(fields.take("content"), &path.key("content"))? {
+    let mut calls = fields.opt_list("tool_calls")?.unwrap_or_default();
+    for (i, call) in calls.iter_mut().enumerate() {
+        give_id(call, &response.id, i);
+    }
+    read_thoughts(&mut fields, &calls, context, response)?;
+    for said in read_said(fields.take("content")) {
         match said {
             Said::Text(text) if text.is_empty() => {}
             Said::Text(text) => response.content.push(Block::text(text)),
             Said::Thought(text) => response.content.push(thought(text)),
+            Said::Picture(picture) => response.content.push(Block::new(picture)),
         }
     }
+    let pictures = take_pictures(&mut fields).into_iter().map(Block::new);
+    response.content.extend(pictures);
     if let Some(refusal) = non_empty(fields.opt_string("refusal")?) {
         response.stop_details = Some(refusal_details(Some(&refusal)));
         response.content.push(Block::text(refusal));
     }
-    let calls = fields.opt_list("tool_calls")?.unwrap_or_default();
-    for (i, mut call) in calls.into_iter().enumerate() {
-        give_id(&mut call, &response.id, i);
-        let mut block = read_call(call, &path.key("tool_calls").index(i))?;
+    for (i, call) in calls.into_iter().enumerate() {
+        let path = path.key("tool_calls");
+        let path = &path.index(i);
+        let mut block = read_call(call, path)?;
+        if let Some(extra) = extra::take(&mut block.rest) {
+            let from = Some(context.server.as_str());
+            let thought = extra::thought_before(&extra, from, path, &mut response.content);
+            response.content.push(thought);
+        }
         block.rest.clear();
         if let Content::ToolUse { name, .. } = &mut block.content {
             *name = context.names.original(std::mem::take(name));
@@ -82,22 +127,41 @@ fn read_message(
     Ok(())
 }
 
-/// Thoughts: whole blocks from gateways, or the text under one of its two names.
-fn read_thoughts(fields: &mut Fields<'_>, response: &mut Response) -> Result<(), WireError> {
+/// Thoughts: whole blocks from gateways, or the text under one of its two names and the
+/// details beside it.
+fn read_thoughts(
+    fields: &mut Fields<'_>,
+    calls: &[Value],
+    context: &ReadContext,
+    response: &mut Response,
+) -> Result<(), WireError> {
     let path = fields.path().key("thinking_blocks");
     let blocks = fields.opt_list("thinking_blocks")?.unwrap_or_default();
-    let told = fields
-        .take("reasoning_content")
-        .or_else(|| fields.peek("reasoning").cloned());
-    let text = told.and_then(|told| non_empty(told.as_str().map(str::to_owned)));
+    let text = reasoning_in::take_text(fields);
+    let details = reasoning_in::take_details(fields);
+    let ids = calls.iter().filter_map(|call| call.get("id")?.as_str());
+    let ids: Vec<String> = ids.map(str::to_owned).collect();
     if blocks.is_empty() {
-        response.content.extend(text.map(thought));
+        let thought = reasoning_in::thought(text, details, &ids, context);
+        response.content.extend(thought);
         return Ok(());
     }
     for (i, block) in blocks.into_iter().enumerate() {
         response.content.push(read_thought(block, &path.index(i))?);
     }
+    if !reasoning_in::has_details(&response.content) {
+        let thought = reasoning_in::thought(None, details, &ids, context);
+        response.content.extend(thought.map(without_text));
+    }
     Ok(())
+}
+
+/// The thought's text stands in another block.
+fn without_text(mut block: Block) -> Block {
+    if let Content::Thinking { thinking, .. } = &mut block.content {
+        thinking.clear();
+    }
+    block
 }
 
 fn thought(thinking: String) -> Block {
@@ -120,17 +184,4 @@ fn give_id(call: &mut Value, answer: &str, n: usize) {
 
 pub(super) fn non_empty(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
-}
-
-/// Why it stopped. Some servers say `stop` although they call tools, so the calls
-/// decide.
-pub(super) fn stop_reason(reason: Option<&str>, calls: bool, refused: bool) -> StopReason {
-    match reason {
-        Some("length") => StopReason::MaxTokens,
-        Some("content_filter") => StopReason::Refusal,
-        _ if refused => StopReason::Refusal,
-        _ if calls => StopReason::ToolUse,
-        None | Some("stop" | "tool_calls" | "function_call" | "eos" | "") => StopReason::EndTurn,
-        Some(other) => StopReason::Other(other.to_owned()),
-    }
 }

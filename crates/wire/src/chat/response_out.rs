@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::USAGE;
+use super::reasoning_reply::Given;
 use crate::Dialect;
 use crate::anthropic::block_to_client;
 use crate::arguments;
@@ -12,6 +13,7 @@ use crate::fields::Path;
 use crate::fields::put;
 use crate::neutral::{Content, Map, Response, StopReason};
 use crate::openai::{explanation, write_usage};
+use crate::pictures;
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
     let mut drops = Drops::default();
@@ -45,21 +47,34 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     let mut thoughts = String::new();
     let mut blocks = Vec::new();
     let mut calls = Vec::new();
+    let mut images = Vec::new();
+    let mut given = Given::default();
     for (i, block) in response.content.iter().enumerate() {
         let path = Path::Root.key("content");
         match &block.content {
             Content::Text(more) => {
                 text.push_str(more);
+                given.text();
                 drops.rest(&path.index(i), &block.rest);
             }
-            Content::Thinking { thinking, .. } => {
+            Content::Thinking {
+                thinking,
+                signature,
+            } => {
                 thoughts.push_str(thinking);
+                given.thought(signature);
                 blocks.push(block_to_client(block));
             }
             Content::RedactedThinking { .. } => blocks.push(block_to_client(block)),
             Content::ToolUse { id, name, input } => {
-                calls.push(write_call(id, name, input, context))
+                let mut call = write_call(id, name, input, context);
+                given.call(&mut call);
+                calls.push(call);
             }
+            Content::Image(source) => match pictures::write_chat(source, images.len()) {
+                Some(image) => images.push(image),
+                None => drops.add(path.index(i), UNSAYABLE),
+            },
             _ => drops.add(path.index(i), UNSAYABLE),
         }
     }
@@ -73,6 +88,10 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     }
     if !blocks.is_empty() {
         message.insert("thinking_blocks".to_owned(), blocks.into());
+    }
+    put(&mut message, "reasoning_details", given.all_details(&calls));
+    if !images.is_empty() {
+        message.insert("images".to_owned(), images.into());
     }
     if !calls.is_empty() {
         message.insert("tool_calls".to_owned(), calls.into());

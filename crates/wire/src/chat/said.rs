@@ -1,37 +1,71 @@
-//! What a chat server's message says: text, or with some servers a list of texts and
-//! thoughts.
+//! What a chat server's message says: text, with some servers a list of texts, thoughts
+//! and pictures, and with others a value that keeps to the schema asked for.
 
 use serde_json::Value;
 
-use crate::error::WireError;
-use crate::fields::{Path, wrong};
+use crate::fields::Fields;
+use crate::neutral::Content;
+use crate::pictures;
 
 pub(super) enum Said {
     Text(String),
     Thought(String),
+    Picture(Content),
 }
 
 /// Reads `content` of an answer or a chunk.
-pub(super) fn read_said(content: Option<Value>, path: &Path<'_>) -> Result<Vec<Said>, WireError> {
+pub(super) fn read_said(content: Option<Value>) -> Vec<Said> {
     match content {
-        None => Ok(Vec::new()),
-        Some(Value::String(text)) => Ok(vec![Said::Text(text)]),
-        Some(Value::Array(parts)) => Ok(parts.iter().flat_map(read_part).collect()),
-        Some(other) => Err(wrong(path, "a string or a list of parts", &other)),
+        None => Vec::new(),
+        Some(Value::String(text)) => vec![Said::Text(text)],
+        Some(Value::Array(parts)) if parts.iter().all(is_part) => {
+            parts.iter().flat_map(read_part).collect()
+        }
+        Some(structured) => vec![Said::Text(structured.to_string())],
     }
 }
 
-/// A part is a text, or a thought that is a list of texts itself.
+fn is_part(part: &Value) -> bool {
+    let kind = part.get("type").is_some_and(Value::is_string);
+    kind || part.get("text").is_some_and(Value::is_string)
+}
+
+/// A part is a text, a picture, or a thought that is a list of texts itself.
 fn read_part(part: &Value) -> Vec<Said> {
     if let Some(text) = part.get("text").and_then(Value::as_str) {
         return vec![Said::Text(text.to_owned())];
     }
-    match part.get("thinking") {
-        Some(Value::String(text)) => vec![Said::Thought(text.clone())],
-        Some(Value::Array(texts)) => texts
+    if let Some(picture) = pictures::read_chat(part) {
+        return vec![Said::Picture(picture)];
+    }
+    let thoughts = part.get("thinking").map(thought_texts);
+    let thoughts = thoughts.into_iter().flatten();
+    thoughts.map(Said::Thought).collect()
+}
+
+/// The texts of a thought, which Mistral tells as a list of parts.
+pub(super) fn thought_texts(thinking: &Value) -> Vec<String> {
+    match thinking {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(texts) => texts
             .iter()
-            .filter_map(|text| Some(Said::Thought(text.get("text")?.as_str()?.to_owned())))
+            .filter_map(|text| Some(text.get("text")?.as_str()?.to_owned()))
             .collect(),
         _ => Vec::new(),
     }
+}
+
+/// The pictures beside `content`; what cannot be read as one stays where it is.
+pub(super) fn take_pictures(fields: &mut Fields<'_>) -> Vec<Content> {
+    let pictures = fields.peek("images").and_then(Value::as_array);
+    let pictures: Option<Vec<Content>> = pictures
+        .into_iter()
+        .flatten()
+        .map(pictures::read_chat)
+        .collect();
+    let pictures = pictures.unwrap_or_default();
+    if !pictures.is_empty() {
+        fields.take("images");
+    }
+    pictures
 }

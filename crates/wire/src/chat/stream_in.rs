@@ -3,8 +3,11 @@
 use serde_json::Value;
 
 use super::USAGE;
-use super::response_in::stop_reason;
-use super::said::{Said, read_said};
+use super::extra;
+use super::finish::stop_reason;
+use super::reasoning_in::Reasoning;
+use super::response_in::failure;
+use super::said::{Said, read_said, take_pictures};
 use crate::blocks::{Blocks, Open};
 use crate::calls::{Calls, Fragment};
 use crate::context::ReadContext;
@@ -26,6 +29,9 @@ pub(crate) struct ChatReader {
     calls: Calls,
     /// Text that came between fragments of a call: told after the calls.
     late_text: String,
+    reasoning: Reasoning,
+    /// The last signature that was told: gateways repeat it with the call.
+    signature: Option<String>,
     refusal: String,
     finish_reason: Option<String>,
     usage: Usage,
@@ -40,6 +46,8 @@ impl ChatReader {
             blocks: Blocks::default(),
             calls: Calls::default(),
             late_text: String::new(),
+            reasoning: Reasoning::default(),
+            signature: None,
             refusal: String::new(),
             finish_reason: None,
             usage: Usage::default(),
@@ -69,6 +77,10 @@ impl ChatReader {
         self.start(&mut fields, out)?;
         if let Some(usage) = fields.take("usage") {
             self.usage = read_usage(usage, &root.key("usage"), &USAGE)?;
+        }
+        self.groq(fields.peek("x_groq"), out)?;
+        if self.ended {
+            return Ok(());
         }
         let choices = fields.opt_list("choices")?.unwrap_or_default();
         // More than one choice cannot be asked for.
@@ -111,11 +123,33 @@ impl ChatReader {
         Ok(())
     }
 
+    /// Groq's own field: the usage, whether or not it was asked for, and what broke the
+    /// stream off.
+    fn groq(&mut self, told: Option<&Value>, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
+        let field = |key: &str| told?.get(key).filter(|value| !value.is_null());
+        if let Some(usage) = field("usage") {
+            let path = Path::Root;
+            self.usage = read_usage(usage.clone(), &path.key("x_groq"), &USAGE)?;
+        }
+        if let Some(error) = failure(field("error")) {
+            self.fail(error, out);
+        }
+        Ok(())
+    }
+
     fn choice(&mut self, choice: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         let path = Path::Root;
         let path = path.key("choices");
         let path = path.index(0);
         let mut choice = Fields::of(choice, &path)?;
+        if let Some(error) = failure(choice.peek("error")) {
+            self.fail(error, out);
+            return Ok(());
+        }
+        // Moonshot counts in the last choice.
+        if let Some(usage) = choice.take("usage") {
+            self.usage = read_usage(usage, &path.key("usage"), &USAGE)?;
+        }
         if let Some(delta) = choice.take("delta") {
             let path = path.key("delta");
             self.delta(Fields::of(delta, &path)?, out)?;
@@ -134,15 +168,18 @@ impl ChatReader {
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.thoughts(&mut delta, out)?;
-        let path = delta.path().key("content");
-        for said in read_said(delta.take("content"), &path)? {
+        for said in read_said(delta.take("content")) {
             match said {
                 Said::Text(text) => self.text(text, out),
                 Said::Thought(text) => {
                     self.end_calls(out);
                     self.blocks.thinking(text, out);
                 }
+                Said::Picture(picture) => self.picture(picture, out),
             }
+        }
+        for picture in take_pictures(&mut delta) {
+            self.picture(picture, out);
         }
         if let Some(refusal) = delta.opt_string("refusal")? {
             self.refusal.push_str(&refusal);
@@ -150,8 +187,14 @@ impl ChatReader {
         }
         let path = delta.path().key("tool_calls");
         let calls = delta.opt_list("tool_calls")?.unwrap_or_default();
+        if !calls.is_empty() {
+            self.seal(&calls, out);
+        }
         for (i, call) in calls.into_iter().enumerate() {
-            let fragment = read_fragment(call, &path.index(i))?;
+            let mut fragment = read_fragment(call, &path.index(i), &self.context)?;
+            fragment.signature = fragment
+                .signature
+                .filter(|signature| self.signature.as_ref() != Some(signature));
             let told = self
                 .calls
                 .push(fragment, &mut self.blocks, &self.context, out);
@@ -168,9 +211,12 @@ impl ChatReader {
         delta: &mut Fields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        let text = match (delta.take("reasoning_content"), delta.take("reasoning")) {
-            (Some(Value::String(text)), _) | (None, Some(Value::String(text))) => text,
-            _ => String::new(),
+        let text = match self.reasoning.take(delta) {
+            Ok(text) => text,
+            Err(why) => {
+                self.fail(ApiError::nonsense(why), out);
+                return Ok(());
+            }
         };
         if !text.is_empty() {
             self.end_calls(out);
@@ -184,14 +230,39 @@ impl ChatReader {
             };
             let (signature, data) = (text("signature"), text("data"));
             if !signature.is_empty() {
+                self.reasoning.was_sealed(&signature);
+                self.signature = Some(signature.clone());
                 self.blocks.signature(signature, out);
                 self.blocks.close(out);
             } else if !data.is_empty() {
+                self.seal(&[], out);
                 let block = Block::new(Content::RedactedThinking { data });
                 self.blocks.whole(block, out);
             }
         }
         Ok(())
+    }
+
+    /// Seals what the server told of its reasoning, for it to be sent back. Details may
+    /// name calls: those told of so far, and those that begin now.
+    fn seal(&mut self, beginning: &[Value], out: &mut Vec<StreamEvent>) {
+        let mut ids = self.calls.ids(&self.context);
+        for call in beginning {
+            let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+            if !id.is_empty() && !ids.iter().any(|known| known == id) {
+                ids.push(id.to_owned());
+            }
+        }
+        self.reasoning
+            .seal(&ids, &self.context, &mut self.blocks, out);
+    }
+
+    fn picture(&mut self, picture: Content, out: &mut Vec<StreamEvent>) {
+        self.end_calls(out);
+        self.seal(&[], out);
+        if !self.ended {
+            self.blocks.whole(Block::new(picture), out);
+        }
     }
 
     /// Other content follows: the calls told of so far are whole.
@@ -217,6 +288,9 @@ impl ChatReader {
             }
             self.end_calls(out);
         }
+        if self.blocks.open() != Open::Text {
+            self.seal(&[], out);
+        }
         self.blocks.text(text, out);
     }
 
@@ -235,11 +309,16 @@ impl ChatReader {
         if !self.late_text.is_empty() {
             self.blocks.text(std::mem::take(&mut self.late_text), out);
         }
+        self.seal(&[], out);
         self.blocks.close(out);
         let refused = !self.refusal.is_empty();
         let reason = self.finish_reason.as_deref();
+        let stop = match stop_reason(reason, !self.calls.is_empty(), refused) {
+            Ok(stop) => stop,
+            Err(error) => return self.fail(error, out),
+        };
         out.push(StreamEvent::MessageDelta {
-            stop_reason: Some(stop_reason(reason, !self.calls.is_empty(), refused)),
+            stop_reason: Some(stop),
             stop_sequence: None,
             stop_details: refused.then(|| refusal_details(Some(&self.refusal))),
             container: None,
@@ -258,8 +337,13 @@ impl ChatReader {
     }
 }
 
-fn read_fragment(value: Value, path: &Path<'_>) -> Result<Fragment, WireError> {
+fn read_fragment(
+    value: Value,
+    path: &Path<'_>,
+    context: &ReadContext,
+) -> Result<Fragment, WireError> {
     let mut fields = Fields::of(value, path)?;
+    let extra = fields.take(extra::FIELD).filter(Value::is_object);
     let freeform = fields.peek("custom").is_some_and(Value::is_object);
     let mut fragment = Fragment {
         index: fields.opt_u64("index")?,
@@ -267,6 +351,7 @@ fn read_fragment(value: Value, path: &Path<'_>) -> Result<Fragment, WireError> {
         name: None,
         arguments: String::new(),
         freeform,
+        signature: extra.map(|extra| extra::seal(&extra, Some(&context.server))),
     };
     let key = if freeform { "custom" } else { "function" };
     let path = path.key(key);

@@ -4,6 +4,7 @@
 //! errors. The model is named in the path, not in the body.
 
 mod block_out;
+mod document_out;
 mod error;
 mod request_out;
 mod response_in;

@@ -1,15 +1,20 @@
 //! A ConverseStream, read.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::error::read_exception;
-use super::response_in::{read_usage, stop_reason};
+use super::response_in::{picture, read_usage, stop_reason};
 use crate::blocks::{Blocks, Open};
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::event_stream::Frame;
 use crate::fields::{Fields, Path, parse};
 use crate::neutral::{ApiError, Block, Content, Map, StreamEvent, Usage};
+
+/// The most bytes of a picture.
+const MAX_PICTURE: usize = 32 << 20;
 
 /// Reads the frames of one stream.
 #[derive(Debug)]
@@ -20,6 +25,8 @@ pub(crate) struct ConverseReader {
     blocks: Blocks,
     /// A redacted thought, which may come in several pieces.
     redacted: String,
+    /// The format and the bytes of a picture, which come in pieces.
+    picture: Option<(String, Vec<u8>)>,
     stop_reason: Option<String>,
     usage: Usage,
 }
@@ -32,6 +39,7 @@ impl ConverseReader {
             ended: false,
             blocks: Blocks::default(),
             redacted: String::new(),
+            picture: None,
             stop_reason: None,
             usage: Usage::default(),
         }
@@ -103,6 +111,10 @@ impl ConverseReader {
         let root = Path::Root;
         let path = root.key("start");
         let mut start = Fields::of(fields.need("start")?, &path)?;
+        if let Some(image) = start.take("image") {
+            let format = image.get("format").and_then(Value::as_str);
+            self.picture = Some((format.unwrap_or("png").to_owned(), Vec::new()));
+        }
         if let Some(call) = start.take("toolUse") {
             let path = path.key("toolUse");
             let mut call = Fields::of(call, &path)?;
@@ -135,7 +147,23 @@ impl ConverseReader {
         if let Some(thought) = delta.take("reasoningContent") {
             self.thought(thought, &path.key("reasoningContent"), out)?;
         }
+        if let Some(image) = delta.take("image") {
+            self.more_of_picture(&image, out);
+        }
         Ok(())
+    }
+
+    fn more_of_picture(&mut self, image: &Value, out: &mut Vec<StreamEvent>) {
+        let bytes = image.get("source").and_then(|source| source.get("bytes"));
+        let bytes = bytes.and_then(Value::as_str).unwrap_or_default();
+        let known = self
+            .picture
+            .get_or_insert_with(|| ("png".to_owned(), Vec::new()));
+        match STANDARD.decode(bytes) {
+            Ok(bytes) if known.1.len() + bytes.len() <= MAX_PICTURE => known.1.extend(bytes),
+            Ok(_) => self.fail(ApiError::nonsense("a picture is too large"), out),
+            Err(_) => self.fail(ApiError::nonsense("a picture is not base64"), out),
+        }
     }
 
     fn thought(
@@ -158,6 +186,11 @@ impl ConverseReader {
     }
 
     fn block_stop(&mut self, out: &mut Vec<StreamEvent>) {
+        if let Some((format, bytes)) = self.picture.take() {
+            let block = Block::new(picture(&format, STANDARD.encode(bytes)));
+            self.blocks.whole(block, out);
+            return;
+        }
         let data = std::mem::take(&mut self.redacted);
         if data.is_empty() {
             self.blocks.close(out);

@@ -6,10 +6,12 @@
 mod error;
 mod part_out;
 mod parts_in;
+mod recording_out;
 mod request_out;
 mod response_in;
 mod settings_out;
 mod stream_in;
+mod thinking_out;
 mod tools_out;
 
 pub(crate) use error::read_error;

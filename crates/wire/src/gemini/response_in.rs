@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::parts_in::{Part, Told, block_reason, read_part, read_usage, stop_reason};
+use super::parts_in::{Answered, Part, Told, block_reason, read_part, read_usage, stop_reason};
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
@@ -65,8 +65,13 @@ fn read_candidate(
         .content
         .iter()
         .any(|block| matches!(block.content, Content::ToolUse { .. }));
+    let answered = match (calls, response.content.is_empty()) {
+        (true, _) => Answered::Calls,
+        (false, false) => Answered::Something,
+        (false, true) => Answered::Nothing,
+    };
     let reason = candidate.opt_string("finishReason")?;
-    let stop = stop_reason(reason.as_deref().unwrap_or("STOP"), calls)
+    let stop = stop_reason(reason.as_deref().unwrap_or("STOP"), answered)
         .map_err(|error| WireError::Failed(Box::new(error)))?;
     if stop == StopReason::Refusal {
         let message = candidate.opt_string("finishMessage")?.or(reason);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::error::read_error_value;
-use super::parts_in::{Part, Told, block_reason, read_part, read_usage, stop_reason};
+use super::parts_in::{Answered, Part, Told, block_reason, read_part, read_usage, stop_reason};
 use crate::blocks::Blocks;
 use crate::context::ReadContext;
 use crate::error::WireError;
@@ -75,7 +75,7 @@ impl GeminiReader {
     pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         let stop = match (&self.finish_reason, &self.blocked) {
             (None, None) => Err(ApiError::cut_short()),
-            (Some(reason), None) => stop_reason(reason, self.calls > 0),
+            (Some(reason), None) => stop_reason(reason, self.answered()),
             (_, Some(_)) => Ok(StopReason::Refusal),
         };
         let stop = match stop {
@@ -99,6 +99,14 @@ impl GeminiReader {
         });
         out.push(StreamEvent::MessageStop);
         self.ended = true;
+    }
+
+    fn answered(&self) -> Answered {
+        match (self.calls > 0, self.blocks.is_empty()) {
+            (true, _) => Answered::Calls,
+            (false, false) => Answered::Something,
+            (false, true) => Answered::Nothing,
+        }
     }
 
     fn start(

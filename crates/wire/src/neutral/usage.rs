@@ -68,29 +68,6 @@ impl Usage {
         }
         add_counts(&mut self.rest, &other.rest);
     }
-
-    /// Takes over a later, cumulative count of the same message: what it names
-    /// replaces what was known, what it leaves out stays.
-    pub(crate) fn update(&mut self, later: Usage) {
-        for (mine, theirs) in [
-            (&mut self.input_tokens, later.input_tokens),
-            (&mut self.output_tokens, later.output_tokens),
-            (
-                &mut self.cache_read_input_tokens,
-                later.cache_read_input_tokens,
-            ),
-            (
-                &mut self.cache_creation_input_tokens,
-                later.cache_creation_input_tokens,
-            ),
-            (&mut self.thinking_tokens, later.thinking_tokens),
-        ] {
-            if theirs > 0 {
-                *mine = theirs;
-            }
-        }
-        self.rest.extend(later.rest);
-    }
 }
 
 fn add_counts(mine: &mut Map, theirs: &Map) {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::error::WireError;
-use crate::fields::{Fields, Path};
+use crate::fields::{Fields, Path, whole};
 use crate::neutral::Usage;
 
 /// The words for input and output; the two dialects differ in nothing else.
@@ -16,15 +16,19 @@ pub(crate) struct Names {
 }
 
 pub(crate) fn read_usage(value: Value, path: &Path<'_>, names: &Names) -> Result<Usage, WireError> {
-    let mut fields = Fields::of(value, path)?;
-    let input = fields.opt_u64(names.input)?.unwrap_or(0);
-    let output_tokens = fields.opt_u64(names.output)?.unwrap_or(0);
-    let cached = detail(&mut fields, names.input_details, "cached_tokens");
-    let written = detail(&mut fields, names.input_details, "cache_write_tokens");
-    let thinking_tokens = detail(&mut fields, names.output_details, "reasoning_tokens");
+    let fields = Fields::of(value, path)?;
+    let input = count(fields.peek(names.input));
+    let output = count(fields.peek(names.output));
+    let total = count(fields.peek("total_tokens"));
+    let cached = detail(&fields, names.input_details, "cached_tokens");
+    let beside = CACHED.map(|name| count(fields.peek(name)));
+    let cached = first_count([cached].into_iter().chain(beside));
+    let written = detail(&fields, names.input_details, "cache_write_tokens");
+    let written = first_count([written, count(fields.peek(WRITTEN))]);
+    let thinking_tokens = detail(&fields, names.output_details, "reasoning_tokens");
     Ok(Usage {
         input_tokens: input.saturating_sub(cached).saturating_sub(written),
-        output_tokens,
+        output_tokens: all_output(input, output, thinking_tokens, total),
         cache_read_input_tokens: cached,
         cache_creation_input_tokens: written,
         thinking_tokens,
@@ -32,13 +36,41 @@ pub(crate) fn read_usage(value: Value, path: &Path<'_>, names: &Names) -> Result
     })
 }
 
+/// Where servers other than OpenAI's count cached input, beside the input: Moonshot and
+/// Together, Mistral, DeepSeek, and gateways in Anthropic's words.
+const CACHED: [&str; 4] = [
+    "cached_tokens",
+    "num_cached_tokens",
+    "prompt_cache_hit_tokens",
+    "cache_read_input_tokens",
+];
+/// The same for input that was written to a cache.
+const WRITTEN: &str = "cache_creation_input_tokens";
+
+/// The first of several places that counts anything.
+pub(crate) fn first_count(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().find(|count| *count > 0).unwrap_or(0)
+}
+
+/// All output. With OpenAI thoughts are part of the output; xAI counts them apart from
+/// it, which the total shows, or without one that there are more thoughts than output.
+pub(crate) fn all_output(input: u64, output: u64, thoughts: u64, total: u64) -> u64 {
+    let with_thoughts = output.saturating_add(thoughts);
+    let apart = match total {
+        0 => thoughts > output,
+        total => total == input.saturating_add(with_thoughts),
+    };
+    if apart { with_thoughts } else { output }
+}
+
 /// A count of a details object; some servers leave the object out or null.
-fn detail(fields: &mut Fields<'_>, key: &str, name: &str) -> u64 {
-    fields
-        .peek(key)
-        .and_then(|details| details.get(name))
-        .and_then(Value::as_u64)
-        .unwrap_or(0)
+fn detail(fields: &Fields<'_>, key: &str, name: &str) -> u64 {
+    count(fields.peek(key).and_then(|details| details.get(name)))
+}
+
+/// A number of tokens. What is none counts for nothing: the answer beside it is good.
+fn count(value: Option<&Value>) -> u64 {
+    value.and_then(whole).unwrap_or(0)
 }
 
 pub(crate) fn write_usage(usage: &Usage, names: &Names) -> Value {

@@ -8,6 +8,7 @@ mod item_in;
 mod item_out;
 mod part_in;
 mod part_out;
+mod picture;
 mod request_in;
 mod request_out;
 mod response_in;

@@ -98,7 +98,8 @@ pub(super) fn stop_reason(
     match (status, reason) {
         (_, Some("content_filter")) => StopReason::Refusal,
         (Some("incomplete"), Some("max_output_tokens") | None) => StopReason::MaxTokens,
-        (Some("incomplete"), Some(other)) => StopReason::Other(other.to_owned()),
+        // Other limits of the server's: the answer may be gone on with.
+        (Some("incomplete"), Some(_)) => StopReason::PauseTurn,
         _ if refused => StopReason::Refusal,
         _ if calls => StopReason::ToolUse,
         _ => StopReason::EndTurn,

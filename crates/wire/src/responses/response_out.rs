@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{USAGE, sealed, shell};
+use super::{USAGE, picture, sealed, shell};
 use crate::Dialect;
 use crate::arguments;
 use crate::chat::freeform_text;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
-use crate::neutral::{Block, Content, Map, Response, StopReason, Usage};
+use crate::neutral::{Block, Content, Map, Response, Source, StopReason, Usage};
 use crate::openai::{explanation, write_usage};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
@@ -113,12 +113,19 @@ pub(super) fn item_id(block: &Block, response: &str, n: usize) -> String {
     if let Some(id) = sealed::own_id(&block.content) {
         return id;
     }
+    if let (Content::Image(_), Some(id)) = (&block.content, block.rest.get("id"))
+        && let Some(id) = id.as_str()
+    {
+        return id.to_owned();
+    }
     let prefix = match &block.content {
         Content::Text(_) => "msg",
         Content::Thinking { .. } | Content::RedactedThinking { .. } => "rs",
         Content::ToolUse { .. } => "fc",
         Content::ServerToolUse { .. } => "sh",
         Content::ServerToolResult { .. } => "sho",
+        Content::Image(Source::Url(_)) => "msg",
+        Content::Image(_) => "ig",
         _ => "item",
     };
     let base = response.strip_prefix("resp_").unwrap_or(response);
@@ -163,6 +170,12 @@ pub(super) fn write_item(
             content,
             ..
         } => shell::write_output(id, tool_use_id, content),
+        // A picture that is elsewhere can only be pointed to.
+        Content::Image(Source::Url(url)) => {
+            let text = format!("![picture]({url})");
+            message(id, "completed", json!([text_part(&text, &Block::text(""))]))
+        }
+        Content::Image(_) => return picture::write(block, id),
         _ => return None,
     })
 }

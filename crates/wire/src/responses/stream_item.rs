@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::response_out::{custom_call, function_call, message, reasoning, text_part};
-use super::shell;
+use super::{picture, shell};
 use crate::arguments;
 use crate::chat::freeform_text;
 use crate::context::ReplyContext;
-use crate::neutral::{Block, Content, Delta};
+use crate::neutral::{Block, Content, Delta, Source};
 
 /// An event's name and fields, without the numbers every event carries.
 pub(super) type Told = (&'static str, Value);
@@ -31,6 +31,7 @@ enum Kind {
     Function,
     Freeform,
     Shell,
+    Picture,
 }
 
 impl Item {
@@ -42,6 +43,7 @@ impl Item {
             Content::ToolUse { name, .. } if context.freeform.contains(name) => Kind::Freeform,
             Content::ToolUse { .. } => Kind::Function,
             Content::ServerToolUse { .. } => Kind::Shell,
+            Content::Image(Source::Base64 { .. }) => Kind::Picture,
             _ => return None,
         };
         Some(Item {
@@ -75,6 +77,7 @@ impl Item {
             (Kind::Shell, Content::ServerToolUse { id, .. }) => {
                 shell::write_call(&self.id, id, &[], "in_progress")
             }
+            (Kind::Picture, _) => picture::empty(&self.block, &self.id),
             _ => reasoning(&self.id, "", &Content::Text(String::new())),
         }
     }
@@ -128,6 +131,10 @@ impl Item {
             Kind::Function => self.stop_function(),
             Kind::Freeform => self.stop_freeform(),
             Kind::Shell => self.stop_shell(),
+            Kind::Picture => {
+                let item = picture::write(&self.block, &self.id);
+                (picture::told(&self.id), item.unwrap_or_default())
+            }
         };
         told.push(("response.output_item.done", json!({"item": item})));
         (told, item)

@@ -1,0 +1,74 @@
+//! Documents for an Anthropic model, which takes PDFs as bytes and text as text.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
+
+use crate::Dialect;
+use crate::error::WireError;
+use crate::fields::Path;
+use crate::media_types::{PDF, document_type, is_text_type};
+use crate::neutral::{Content, Source};
+
+/// A document as Anthropic takes it; none when it is that already. What it takes in no
+/// form is refused, unless the client speaks Anthropic's dialect: then that is for
+/// Anthropic to say.
+pub(super) fn fitted(
+    content: &Content,
+    own: bool,
+    path: &Path<'_>,
+) -> Result<Option<Content>, WireError> {
+    let Content::Document {
+        source: Source::Base64 { media_type, data },
+        title,
+    } = content
+    else {
+        return Ok(None);
+    };
+    let kind = document_type(media_type, title.as_deref());
+    let source = match kind.as_str() {
+        PDF if media_type == PDF => return Ok(None),
+        PDF => Source::Base64 {
+            media_type: kind,
+            data: data.clone(),
+        },
+        "image/png" | "image/jpeg" | "image/gif" | "image/webp" => {
+            return Ok(Some(Content::Image(Source::Base64 {
+                media_type: kind,
+                data: data.clone(),
+            })));
+        }
+        text if is_text_type(text) => match decode(data) {
+            Some(data) => Source::Text {
+                media_type: "text/plain".to_owned(),
+                data,
+            },
+            None if own => return Ok(None),
+            None => {
+                let why = format!("the {media_type} file is not base64 of UTF-8 text");
+                return Err(refused(path, why));
+            }
+        },
+        _ if own => return Ok(None),
+        _ => {
+            let why = format!(
+                "Anthropic takes PDFs, text and pictures, not {media_type}: send the text of it"
+            );
+            return Err(refused(path, why));
+        }
+    };
+    Ok(Some(Content::Document {
+        source,
+        title: title.clone(),
+    }))
+}
+
+fn refused(path: &Path<'_>, why: String) -> WireError {
+    WireError::unsupported(Dialect::Messages, path.key("source"), why)
+}
+
+fn decode(data: &str) -> Option<String> {
+    let data = data.trim_end();
+    let bytes = STANDARD.decode(data);
+    let bytes = bytes.or_else(|_| STANDARD_NO_PAD.decode(data)).ok()?;
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,34 @@
+//! Why a chat server stopped, in the words of many servers.
+
+use crate::neutral::{ApiError, ErrorKind, StopReason};
+
+/// Why it stopped. Some servers say `stop` although they call tools, so the calls
+/// decide; a word that is not known here ends the answer and says nothing more. A server
+/// that gave up has not answered.
+pub(super) fn stop_reason(
+    reason: Option<&str>,
+    calls: bool,
+    refused: bool,
+) -> Result<StopReason, ApiError> {
+    let word = reason.unwrap_or_default();
+    Ok(match word.to_ascii_lowercase().as_str() {
+        "length" | "max_tokens" | "model_length" => StopReason::MaxTokens,
+        "model_context_window_exceeded" => StopReason::ContextWindow,
+        "content_filter" | "safety" | "sensitive" | "recitation" | "refusal" => StopReason::Refusal,
+        "error" | "network_error" | "abort" => return Err(gave_up(ErrorKind::Api, word)),
+        "insufficient_system_resource" => return Err(gave_up(ErrorKind::Overloaded, word)),
+        _ if refused => StopReason::Refusal,
+        _ if calls => StopReason::ToolUse,
+        _ => StopReason::EndTurn,
+    })
+}
+
+fn gave_up(kind: ErrorKind, word: &str) -> ApiError {
+    ApiError {
+        code: Some("upstream-stopped".to_owned()),
+        ..ApiError::new(
+            kind,
+            format!("the upstream stopped before its answer was complete: {word}"),
+        )
+    }
+}

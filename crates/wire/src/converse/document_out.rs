@@ -1,0 +1,98 @@
+//! Documents for Converse, which wants a name for each, no two the same in a request,
+//! and some text beside them.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+/// The most characters of a name.
+const MAX: usize = 200;
+
+/// The names of a request's documents so far.
+#[derive(Debug, Default)]
+pub(super) struct DocumentNames {
+    /// In small letters: names that differ in nothing else count as the same.
+    taken: HashSet<String>,
+}
+
+impl DocumentNames {
+    /// A name for the next document, made of its title.
+    pub(super) fn name(&mut self, title: Option<&str>) -> String {
+        let base = cleaned(title.unwrap_or_default());
+        let mut name = base.clone();
+        let mut n = 1_usize;
+        while !self.taken.insert(name.to_ascii_lowercase()) {
+            n += 1;
+            let number = format!(" {n}");
+            let kept: String = base.chars().take(MAX - number.len()).collect();
+            name = format!("{}{number}", kept.trim_end());
+        }
+        name
+    }
+}
+
+/// Converse allows letters, digits, single spaces, hyphens and brackets in a name.
+fn cleaned(title: &str) -> String {
+    let kept: String = title
+        .chars()
+        .map(|c| match c {
+            c if c.is_ascii_alphanumeric() || "-()[]".contains(c) => c,
+            _ => ' ',
+        })
+        .collect();
+    let words: Vec<&str> = kept.split_whitespace().collect();
+    let name: String = words.join(" ").chars().take(MAX).collect();
+    match name.trim_end() {
+        "" => "document".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Adds a text that names the documents of a message or a result, when there are some
+/// and no text is beside them.
+pub(super) fn add_text(content: &mut Vec<Value>) {
+    let names: Vec<&str> = content
+        .iter()
+        .filter_map(|block| block.get("document")?.get("name")?.as_str())
+        .collect();
+    let has_text = content.iter().any(|block| block.get("text").is_some());
+    if !names.is_empty() && !has_text {
+        let text = format!("Attached: {}", names.join(", "));
+        content.push(json!({"text": text}));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_names_are_the_same() {
+        let mut names = DocumentNames::default();
+        let long = "x".repeat(300);
+        let given = [
+            Some("report.pdf"),
+            Some("Report_pdf"),
+            None,
+            Some("年報"),
+            Some("document 2"),
+            None,
+            Some(long.as_str()),
+            Some(long.as_str()),
+        ];
+        let made: Vec<String> = given.map(|title| names.name(title)).into();
+        assert_eq!(
+            made[..6],
+            [
+                "report pdf",
+                "Report pdf 2",
+                "document",
+                "document 2",
+                "document 2 2",
+                "document 3"
+            ]
+        );
+        assert_eq!((made[6].len(), made[7].len()), (MAX, MAX));
+        assert!(made[7].ends_with("x 2"));
+    }
+}

@@ -1,0 +1,77 @@
+//! How a conversation begins, for dialects that demand a user's message there.
+//!
+//! OpenAI's clients may send instructions alone, or a conversation that the model opens.
+//! Between servers of one dialect that is theirs to judge; in translation it is made fit.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use crate::Dialect;
+use crate::blank::{BLANK, is_blank};
+use crate::error::WireError;
+use crate::neutral::{Message, Request, Role};
+
+/// The request with something to answer: instructions that stand alone are what the user
+/// says. A request that has nothing to answer, or names a template for it that only
+/// OpenAI's servers hold, is refused.
+pub(crate) fn fitted(upstream: Dialect, request: &Request) -> Result<Cow<'_, Request>, WireError> {
+    if upstream == request.origin {
+        return Ok(Cow::Borrowed(request));
+    }
+    let template = request.rest.get("prompt").filter(|given| !given.is_null());
+    if request.origin == Dialect::Responses && template.is_some() {
+        return Err(WireError::unsupported(
+            upstream,
+            "prompt",
+            "only OpenAI's servers hold this template: send its text as instructions and input",
+        ));
+    }
+    if !request.messages.is_empty() {
+        return Ok(Cow::Borrowed(request));
+    }
+    let says = |text: Option<&str>| text.is_none_or(|text| !is_blank(text));
+    if !request.system.iter().any(|block| says(block.as_text())) {
+        return Err(nothing(upstream, request.origin));
+    }
+    let mut request = request.clone();
+    let content = std::mem::take(&mut request.system);
+    request.messages.push(Message::new(Role::User, content));
+    Ok(Cow::Owned(request))
+}
+
+fn nothing(upstream: Dialect, origin: Dialect) -> WireError {
+    let field = match origin {
+        Dialect::Responses => "input",
+        _ => "messages",
+    };
+    let why = "there is nothing to answer: send at least one message";
+    WireError::unsupported(upstream, field, why)
+}
+
+/// Puts a blank message of the user's before a conversation that the model opens, where
+/// that is refused.
+pub(crate) fn open(upstream: Dialect, origin: Dialect, body: &mut Value) {
+    let (list, role, message) = match upstream {
+        _ if upstream == origin => return,
+        Dialect::Messages => ("messages", "assistant", json!({"content": BLANK})),
+        Dialect::Converse => (
+            "messages",
+            "assistant",
+            json!({"content": [{"text": BLANK}]}),
+        ),
+        Dialect::Gemini => ("contents", "model", json!({"parts": [{"text": BLANK}]})),
+        Dialect::Chat | Dialect::Responses => return,
+    };
+    let Some(messages) = body.get_mut(list).and_then(Value::as_array_mut) else {
+        return;
+    };
+    let opens = messages.first().and_then(|first| first.get("role"));
+    if opens.and_then(Value::as_str) == Some(role) {
+        let mut first = json!({"role": "user"});
+        if let (Some(first), Value::Object(content)) = (first.as_object_mut(), message) {
+            first.extend(content);
+        }
+        messages.insert(0, first);
+    }
+}

@@ -1,0 +1,120 @@
+//! Token counts as vendors give them.
+
+use prowess_wire::neutral::{StreamEvent, Usage};
+use prowess_wire::{Client, Dialect};
+use serde_json::{Value, json};
+
+use crate::{read, sse, told, whole};
+
+fn answer(usage: &Value) -> Value {
+    let message = json!({"role": "assistant", "content": "Hi"});
+    json!({"id": "c1", "model": "m", "usage": usage,
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+}
+
+fn chunk(delta: &Value, reason: Option<&str>) -> Value {
+    json!({"id": "c1", "model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+}
+
+fn streamed(chunks: &[Value]) -> Usage {
+    let events = read(Dialect::Chat, &sse(chunks));
+    let usage = events.into_iter().find_map(|event| match event {
+        StreamEvent::MessageDelta { usage, .. } => Some(usage),
+        _ => None,
+    });
+    usage.unwrap()
+}
+
+#[test]
+fn groks_thoughts_are_output_in_every_dialect() {
+    let usage = json!({"prompt_tokens": 12, "completion_tokens": 2, "total_tokens": 354,
+        "completion_tokens_details": {"reasoning_tokens": 340}});
+    let messages = whole(Dialect::Chat, &answer(&usage), Client::Messages);
+    assert_eq!(messages["usage"]["output_tokens"], 342);
+    assert_eq!(
+        messages["usage"]["output_tokens_details"]["thinking_tokens"],
+        340
+    );
+    let responses = whole(Dialect::Chat, &answer(&usage), Client::Responses);
+    assert_eq!(responses["usage"]["output_tokens"], 342);
+    assert_eq!(responses["usage"]["total_tokens"], 354);
+    let mut last = chunk(&json!({}), Some("stop"));
+    last["usage"] = usage;
+    let usage = streamed(&[chunk(&json!({"content": "Hi"}), None), last]);
+    assert_eq!((usage.output_tokens, usage.thinking_tokens), (342, 340));
+}
+
+#[test]
+fn vendors_own_counts_of_cached_input_are_cache_reads() {
+    for cached in [
+        json!({"num_cached_tokens": 8}),
+        json!({"cached_tokens": 8}),
+        json!({"prompt_cache_hit_tokens": 8, "prompt_cache_miss_tokens": 2}),
+    ] {
+        let mut usage = json!({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13});
+        usage
+            .as_object_mut()
+            .unwrap()
+            .extend(cached.as_object().unwrap().clone());
+        let body = whole(Dialect::Chat, &answer(&usage), Client::Messages);
+        assert_eq!(body["usage"]["cache_read_input_tokens"], 8, "{usage}");
+        assert_eq!(body["usage"]["input_tokens"], 2, "{usage}");
+        let body = whole(Dialect::Chat, &answer(&usage), Client::Responses);
+        assert_eq!(
+            body["usage"]["input_tokens_details"]["cached_tokens"], 8,
+            "{usage}"
+        );
+        assert_eq!(body["usage"]["input_tokens"], 10, "{usage}");
+    }
+}
+
+#[test]
+fn groqs_and_moonshots_counts_are_found_where_they_stand() {
+    let usage =
+        json!({"queue_time": 0.1, "prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8});
+    let mut last = chunk(&json!({}), Some("stop"));
+    last["x_groq"] = json!({"id": "req_1", "usage": usage});
+    let mut first = chunk(&json!({"role": "assistant", "content": "Hi"}), None);
+    first["x_groq"] = json!({"id": "req_1"});
+    let found = streamed(&[first, last]);
+    assert_eq!((found.input_tokens, found.output_tokens), (5, 3));
+
+    let mut last = chunk(&json!({}), Some("stop"));
+    last["choices"][0]["usage"] = usage;
+    let found = streamed(&[chunk(&json!({"content": "Hi"}), None), last]);
+    assert_eq!((found.input_tokens, found.output_tokens), (5, 3));
+}
+
+#[test]
+fn odd_counts_do_not_spoil_an_answer() {
+    let usage = json!({"prompt_tokens": "5", "completion_tokens": -1, "total_tokens": null,
+        "completion_tokens_details": []});
+    let body = whole(Dialect::Chat, &answer(&usage), Client::Messages);
+    assert_eq!(body["content"][0]["text"], "Hi");
+    assert_eq!(body["usage"]["output_tokens"], 0);
+}
+
+#[test]
+fn a_later_count_of_anthropics_replaces_what_it_names_and_nothing_else() {
+    let start = json!({"type": "message_start", "message": {"id": "msg_1", "usage": {
+        "input_tokens": 90, "output_tokens": 1, "cache_read_input_tokens": 70,
+        "cache_creation_input_tokens": 5}}});
+    let delta = |usage: Value| json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage});
+    let stop = json!({"type": "message_stop"});
+    let last = |usage: Value| {
+        let events = read(
+            Dialect::Messages,
+            &sse(&[start.clone(), delta(usage), stop.clone()]),
+        );
+        let told = told(&events, Client::Messages);
+        told[1]["usage"].clone()
+    };
+    let usage = last(json!({"input_tokens": 20, "output_tokens": 9, "cache_read_input_tokens": 0}));
+    assert_eq!(usage["input_tokens"], 20);
+    assert_eq!(usage["cache_read_input_tokens"], 0);
+    assert_eq!(usage["cache_creation_input_tokens"], 5);
+    assert_eq!(usage["output_tokens"], 9);
+    let usage = last(json!({"output_tokens": 9, "cache_read_input_tokens": null}));
+    assert_eq!(usage["input_tokens"], 90);
+    assert_eq!(usage["cache_read_input_tokens"], 70);
+}

@@ -1,0 +1,324 @@
+//! How answers end: filtered, refused, failed, or for a reason of the vendor's own.
+
+use prowess_wire::neutral::ErrorKind;
+use prowess_wire::{Client, Dialect};
+use serde_json::{Value, json};
+
+use crate::{broken, failed, read, sse, told, whole};
+
+/// The words that the official types of each dialect know.
+const MESSAGES: [&str; 7] = [
+    "end_turn",
+    "max_tokens",
+    "stop_sequence",
+    "tool_use",
+    "pause_turn",
+    "refusal",
+    "model_context_window_exceeded",
+];
+const CHAT: [&str; 4] = ["stop", "length", "tool_calls", "content_filter"];
+
+/// How each client hears of the end: Messages, Chat, and Responses with its details.
+fn ends(upstream: Dialect, answer: &Value) -> [String; 3] {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let messages = text(&whole(upstream, answer, Client::Messages)["stop_reason"]);
+    let chat = text(&whole(upstream, answer, Client::Chat)["choices"][0]["finish_reason"]);
+    let response = whole(upstream, answer, Client::Responses);
+    let reason = &response["incomplete_details"]["reason"];
+    let responses = reason
+        .as_str()
+        .map_or_else(|| text(&response["status"]), str::to_owned);
+    assert!(MESSAGES.contains(&messages.as_str()), "{messages}");
+    assert!(CHAT.contains(&chat.as_str()), "{chat}");
+    [messages, chat, responses]
+}
+
+/// The same of a stream.
+fn stream_ends(upstream: Dialect, sse: &str) -> [String; 3] {
+    let events = read(upstream, sse);
+    let find = |client, path: &str| {
+        let told = told(&events, client);
+        let found = told
+            .iter()
+            .rev()
+            .find_map(|event| event.pointer(path)?.as_str());
+        found.map(str::to_owned)
+    };
+    let messages = find(Client::Messages, "/delta/stop_reason").unwrap();
+    let chat = find(Client::Chat, "/choices/0/finish_reason").unwrap();
+    let responses = find(Client::Responses, "/response/incomplete_details/reason");
+    let responses = responses.or_else(|| find(Client::Responses, "/response/status"));
+    [messages, chat, responses.unwrap()]
+}
+
+fn gemini(text: Option<&str>, reason: &str) -> Value {
+    let parts: Vec<_> = text.map(|text| json!({"text": text})).into_iter().collect();
+    json!({"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": reason}]})
+}
+
+#[test]
+fn every_finish_reason_of_geminis_has_its_word_in_every_dialect() {
+    let refusals = [
+        "SAFETY",
+        "RECITATION",
+        "LANGUAGE",
+        "BLOCKLIST",
+        "PROHIBITED_CONTENT",
+        "SPII",
+        "MODEL_ARMOR",
+        "IMAGE_SAFETY",
+        "IMAGE_PROHIBITED_CONTENT",
+        "IMAGE_RECITATION",
+        "IMAGE_OTHER",
+    ];
+    for reason in refusals {
+        let answer = gemini(Some("So far"), reason);
+        let filtered = ["refusal", "content_filter", "content_filter"];
+        assert_eq!(ends(Dialect::Gemini, &answer), filtered, "{reason}");
+        assert_eq!(
+            stream_ends(Dialect::Gemini, &sse(&[answer])),
+            filtered,
+            "{reason}"
+        );
+        // With nothing said, the refusal itself is the answer.
+        let refused = ["refusal", "stop", "completed"];
+        assert_eq!(
+            ends(Dialect::Gemini, &gemini(None, reason)),
+            refused,
+            "{reason}"
+        );
+        let streamed = stream_ends(Dialect::Gemini, &sse(&[gemini(None, reason)]));
+        assert_eq!(streamed, refused, "{reason}");
+    }
+    for reason in [
+        "STOP",
+        "FINISH_REASON_UNSPECIFIED",
+        "OTHER",
+        "NO_IMAGE",
+        "SOMETHING_NEW",
+    ] {
+        let answer = gemini(Some("Hi"), reason);
+        let stopped = ["end_turn", "stop", "completed"];
+        assert_eq!(ends(Dialect::Gemini, &answer), stopped, "{reason}");
+        assert_eq!(
+            stream_ends(Dialect::Gemini, &sse(&[answer])),
+            stopped,
+            "{reason}"
+        );
+    }
+    let cut = ["max_tokens", "length", "max_output_tokens"];
+    assert_eq!(
+        ends(Dialect::Gemini, &gemini(Some("Hi"), "MAX_TOKENS")),
+        cut
+    );
+}
+
+#[test]
+fn an_unknown_reason_without_an_answer_is_a_refusal_that_names_it() {
+    for reason in ["OTHER", "NO_IMAGE", "SOMETHING_NEW"] {
+        let answer = gemini(None, reason);
+        let body = whole(Dialect::Gemini, &answer, Client::Messages);
+        assert_eq!(body["stop_reason"], "refusal");
+        assert_eq!(body["stop_details"]["explanation"], reason);
+        let body = whole(Dialect::Gemini, &answer, Client::Chat);
+        assert_eq!(body["choices"][0]["message"]["refusal"], reason);
+        let streamed = stream_ends(Dialect::Gemini, &sse(&[answer]));
+        assert_eq!(streamed, ["refusal", "stop", "completed"]);
+    }
+}
+
+#[test]
+fn geminis_failures_are_errors_whole_and_streamed() {
+    for (reason, status) in [
+        ("MALFORMED_FUNCTION_CALL", 502),
+        ("MALFORMED_RESPONSE", 502),
+        ("UNEXPECTED_TOOL_CALL", 502),
+        ("TOO_MANY_TOOL_CALLS", 502),
+        ("MISSING_THOUGHT_SIGNATURE", 400),
+    ] {
+        let answer = gemini(Some("Hi"), reason);
+        let error = failed(Dialect::Gemini, &answer);
+        assert_eq!(error.status, status, "{reason}");
+        assert!(error.message.contains(reason), "{error}");
+        assert_eq!(broken(Dialect::Gemini, &sse(&[answer])), error);
+    }
+}
+
+fn choice(message: Option<Value>, reason: &str) -> Value {
+    let mut choice = json!({"index": 0, "finish_reason": reason});
+    if let Some(message) = message {
+        choice["message"] = message;
+    }
+    json!({"id": "c1", "model": "m", "choices": [choice]})
+}
+
+#[test]
+fn an_answer_that_azure_filtered_away_is_a_refusal() {
+    let mut answer = choice(None, "content_filter");
+    answer["choices"][0]["content_filter_results"] =
+        json!({"hate": {"filtered": true, "severity": "high"}});
+    let filtered = ["refusal", "content_filter", "content_filter"];
+    assert_eq!(ends(Dialect::Chat, &answer), filtered);
+    answer["choices"][0]["message"] = Value::Null;
+    assert_eq!(ends(Dialect::Chat, &answer), filtered);
+    let chunk = json!({"id": "c1", "choices": [{"index": 0, "finish_reason": "content_filter"}]});
+    assert_eq!(stream_ends(Dialect::Chat, &sse(&[chunk])), filtered);
+    // What is neither an answer nor a reason is still no answer.
+    let error = failed(Dialect::Chat, &json!({"choices": [{"index": 0}]}));
+    assert_eq!(error.status, 502);
+}
+
+#[test]
+fn every_chat_servers_reason_has_its_word_in_every_dialect() {
+    let said = json!({"role": "assistant", "content": "Hi"});
+    for (reason, expected) in [
+        ("stop", ["end_turn", "stop", "completed"]),
+        ("eos", ["end_turn", "stop", "completed"]),
+        ("COMPLETE", ["end_turn", "stop", "completed"]),
+        ("something_new", ["end_turn", "stop", "completed"]),
+        (
+            "model_length",
+            ["max_tokens", "length", "max_output_tokens"],
+        ),
+        ("max_tokens", ["max_tokens", "length", "max_output_tokens"]),
+        ("sensitive", ["refusal", "content_filter", "content_filter"]),
+        ("SAFETY", ["refusal", "content_filter", "content_filter"]),
+    ] {
+        let answer = choice(Some(said.clone()), reason);
+        assert_eq!(ends(Dialect::Chat, &answer), expected, "{reason}");
+        let mut chunk = answer;
+        chunk["choices"][0]["delta"] = chunk["choices"][0]["message"].take();
+        assert_eq!(
+            stream_ends(Dialect::Chat, &sse(&[chunk])),
+            expected,
+            "{reason}"
+        );
+    }
+}
+
+#[test]
+fn a_chat_server_that_gave_up_has_not_answered() {
+    let said = json!({"role": "assistant", "content": "Hi"});
+    for (reason, kind) in [
+        ("error", ErrorKind::Api),
+        ("network_error", ErrorKind::Api),
+        ("insufficient_system_resource", ErrorKind::Overloaded),
+    ] {
+        let answer = choice(Some(said.clone()), reason);
+        let error = failed(Dialect::Chat, &answer);
+        assert_eq!(error.kind, kind);
+        assert!(error.message.ends_with(reason), "{error}");
+        let mut chunk = answer;
+        chunk["choices"][0]["delta"] = chunk["choices"][0]["message"].take();
+        assert_eq!(broken(Dialect::Chat, &sse(&[chunk])), error);
+    }
+}
+
+#[test]
+fn unknown_ends_of_converse_and_responses_are_known_to_every_client() {
+    let content = json!([{"text": "Hi"}]);
+    let answer = json!({"output": {"message": {"role": "assistant", "content": content}},
+        "stopReason": "something_new", "usage": {"inputTokens": 1, "outputTokens": 1}});
+    assert_eq!(
+        ends(Dialect::Converse, &answer),
+        ["end_turn", "stop", "completed"]
+    );
+    let item = json!({"type": "message", "role": "assistant",
+        "content": [{"type": "output_text", "text": "Hi"}]});
+    let answer = json!({"id": "resp_1", "status": "incomplete", "output": [item],
+        "incomplete_details": {"reason": "max_messages"}});
+    assert_eq!(
+        ends(Dialect::Responses, &answer)[..2],
+        ["pause_turn", "length"]
+    );
+}
+
+#[test]
+fn an_error_in_the_place_of_an_answer_keeps_its_reason() {
+    let error = json!({"message": "Upstream is busy", "code": 503});
+    let found = failed(Dialect::Chat, &json!({"id": "gen-1", "error": error}));
+    assert_eq!(
+        (found.status, found.message.as_str()),
+        (503, "Upstream is busy")
+    );
+    let found = failed(Dialect::Chat, &json!({"error": error, "choices": []}));
+    assert_eq!(found.message, "Upstream is busy");
+    let mut answer = choice(Some(json!({"role": "assistant", "content": ""})), "error");
+    answer["choices"][0]["error"] = error.clone();
+    assert_eq!(failed(Dialect::Chat, &answer).message, "Upstream is busy");
+    let anthropic =
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}});
+    let found = failed(Dialect::Messages, &anthropic);
+    assert_eq!(
+        (found.kind, found.message.as_str()),
+        (ErrorKind::Overloaded, "Busy")
+    );
+    // An answer beside an empty error is an answer.
+    let mut answer = choice(Some(json!({"role": "assistant", "content": "Hi"})), "stop");
+    answer["error"] = Value::Null;
+    answer["choices"][0]["error"] = json!({});
+    assert_eq!(ends(Dialect::Chat, &answer)[0], "end_turn");
+}
+
+#[test]
+fn an_error_inside_a_stream_keeps_its_reason_however_it_is_told() {
+    let first = json!({"id": "c1", "choices": [{"index": 0, "delta": {"content": "Hi"}}]});
+    let error = json!({"code": 500, "message": "slot is gone", "type": "server_error"});
+    let ends = [
+        format!("error: {error}\n\n"),
+        format!("error: {error}"),
+        format!("event: error\ndata: {error}\n\n"),
+        format!("data: {}\n\n", json!({"error": error})),
+        format!("event: error\ndata: {}\n\n", json!({"error": error})),
+        format!("{}\n\n", json!({"error": error})),
+        format!(
+            "data: {}\n\n",
+            json!({"choices": [{"index": 0, "delta": {},
+            "finish_reason": "error", "error": error}]})
+        ),
+        format!(
+            "data: {}\n\n",
+            json!({"choices": [], "x_groq": {"error": "slot is gone"}})
+        ),
+        "event: error\ndata: slot is gone\n\n".to_owned(),
+    ];
+    for end in &ends {
+        let error = broken(Dialect::Chat, &format!("data: {first}\n\n{end}"));
+        assert_eq!(error.message, "slot is gone", "{end}");
+        assert_eq!(error.status, 500, "{end}");
+    }
+    for client in [Client::Messages, Client::Chat, Client::Responses] {
+        let events = read(Dialect::Chat, &format!("data: {first}\n\n{}", ends[0]));
+        let told = told(&events, client);
+        assert!(
+            told.iter()
+                .any(|event| event.to_string().contains("slot is gone"))
+        );
+    }
+}
+
+#[test]
+fn an_error_event_without_its_dialects_form_keeps_its_reason() {
+    let error = json!({"error": {"message": "slot is gone", "type": "overloaded_error"}});
+    for upstream in [
+        Dialect::Messages,
+        Dialect::Responses,
+        Dialect::Gemini,
+        Dialect::Chat,
+    ] {
+        for text in [
+            format!("data: {error}\n\n"),
+            format!("event: error\ndata: {error}\n\n"),
+            format!("error: {}\n\n", error["error"]),
+        ] {
+            let error = broken(upstream, &text);
+            assert_eq!(error.message, "slot is gone", "{upstream:?} {text}");
+        }
+    }
+    let own = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Busy"}});
+    let error = broken(Dialect::Messages, &format!("event: error\ndata: {own}\n\n"));
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ErrorKind::Overloaded, "Busy")
+    );
+}

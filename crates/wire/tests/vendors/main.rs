@@ -1,0 +1,105 @@
+//! What vendors' servers and clients really send: each case is a whole request, answer or
+//! stream of theirs, and what must come of it in the other dialects.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod blank;
+mod counts;
+mod ends;
+mod files;
+mod opening;
+mod parts;
+mod pictures;
+#[path = "../support/mod.rs"]
+mod support;
+
+use prowess_wire::neutral::{ApiError, StreamEvent};
+use prowess_wire::{
+    Client, Dialect, Outgoing, ReplyContext, StreamReader, StreamWriter, WireError, WriteOptions,
+    read_request, read_response, write_request, write_response,
+};
+use serde_json::{Value, json};
+
+/// What an upstream is sent for a client's request.
+fn sent(client: Client, body: &Value, upstream: Dialect) -> Outgoing {
+    let request = read_request(client, body.to_string().as_bytes()).unwrap();
+    write_request(upstream, &request, &WriteOptions::default()).unwrap()
+}
+
+/// Why a client's request cannot be sent.
+fn refused(client: Client, body: &Value, upstream: Dialect) -> WireError {
+    let request = read_request(client, body.to_string().as_bytes()).unwrap();
+    write_request(upstream, &request, &WriteOptions::default()).unwrap_err()
+}
+
+/// A Chat request of these messages.
+fn chat(messages: Value) -> Value {
+    json!({"model": "m", "messages": messages})
+}
+
+fn dropped(outgoing: &Outgoing) -> Vec<&str> {
+    let fields = outgoing.dropped.iter();
+    fields.map(|dropped| dropped.field.as_str()).collect()
+}
+
+/// The answer a client is told, whole.
+fn whole(upstream: Dialect, answer: &Value, client: Client) -> Value {
+    let context = support::context();
+    let response = read_response(upstream, answer.to_string().as_bytes(), &context).unwrap();
+    let (body, _) = write_response(client, &response, &reply());
+    body
+}
+
+/// Why an answer is an error.
+fn failed(upstream: Dialect, answer: &Value) -> ApiError {
+    let context = support::context();
+    let answer = answer.to_string();
+    let error = read_response(upstream, answer.as_bytes(), &context).unwrap_err();
+    error.to_upstream_error()
+}
+
+/// The events of a stream of server-sent events.
+fn read(upstream: Dialect, sse: &str) -> Vec<StreamEvent> {
+    let mut reader = StreamReader::new(upstream, support::context());
+    let mut events = reader.push(sse.as_bytes());
+    events.extend(reader.finish());
+    support::assert_well_formed(&events);
+    events
+}
+
+/// The data of every event that a client is told.
+fn told(events: &[StreamEvent], client: Client) -> Vec<Value> {
+    let mut writer = StreamWriter::new(client, reply());
+    let mut out = Vec::new();
+    for event in events {
+        writer.write(event, &mut out);
+    }
+    let text = String::from_utf8(out).unwrap();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.filter_map(|data| serde_json::from_str(data).ok())
+        .collect()
+}
+
+/// A stream of these events, each with nothing but its data.
+fn sse(events: &[Value]) -> String {
+    let lines = events.iter().map(|event| format!("data: {event}\n\n"));
+    lines.collect()
+}
+
+/// The error that ends a stream.
+fn broken(upstream: Dialect, sse: &str) -> ApiError {
+    match read(upstream, sse).pop() {
+        Some(StreamEvent::Error(error)) => error,
+        other => panic!("no error: {other:?}"),
+    }
+}
+
+fn reply() -> ReplyContext {
+    let mut reply = ReplyContext::default();
+    reply.include_usage = true;
+    reply
+}

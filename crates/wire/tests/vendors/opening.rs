@@ -1,0 +1,122 @@
+//! Requests without a user's word.
+
+use prowess_wire::{Client, Dialect};
+use serde_json::{Value, json};
+
+use crate::{chat, refused, sent};
+
+/// The text of a conversation's one message, in any dialect.
+fn only_text(body: &Value) -> (String, String) {
+    let lists = ["messages", "contents", "input"];
+    let list = lists.into_iter().find_map(|key| body[key].as_array());
+    let [message] = list.unwrap().as_slice() else {
+        panic!("{body}");
+    };
+    let contents = [&message["content"], &message["parts"]];
+    let content = contents.into_iter().find(|c| !c.is_null()).unwrap();
+    let text = content.as_str().or_else(|| content[0]["text"].as_str());
+    let role = message["role"].as_str().unwrap();
+    (role.to_owned(), text.unwrap().to_owned())
+}
+
+#[test]
+fn instructions_alone_are_what_the_user_says() {
+    let body = chat(json!([{"role": "system", "content": "Write a haiku."}]));
+    for upstream in [
+        Dialect::Messages,
+        Dialect::Responses,
+        Dialect::Gemini,
+        Dialect::Converse,
+    ] {
+        let outgoing = sent(Client::Chat, &body, upstream);
+        let said = only_text(&outgoing.body);
+        assert_eq!(
+            said,
+            ("user".to_owned(), "Write a haiku.".to_owned()),
+            "{upstream:?}"
+        );
+        for field in ["system", "systemInstruction", "instructions"] {
+            assert_eq!(outgoing.body.get(field), None, "{upstream:?}");
+        }
+        assert_eq!(outgoing.dropped, []);
+    }
+    let own = sent(Client::Chat, &body, Dialect::Chat);
+    assert_eq!(own.body["messages"], body["messages"]);
+    let body = json!({"model": "m", "instructions": "Write a haiku."});
+    let outgoing = sent(Client::Responses, &body, Dialect::Messages);
+    assert_eq!(only_text(&outgoing.body).1, "Write a haiku.");
+}
+
+#[test]
+fn a_request_with_nothing_to_answer_is_refused_in_the_clients_words() {
+    let error = refused(Client::Chat, &chat(json!([])), Dialect::Messages);
+    assert_eq!(error.field(), Some("messages"));
+    let said = "messages: there is nothing to answer: send at least one message";
+    assert_eq!(error.to_string(), said);
+    let body = json!({"model": "m", "input": []});
+    for upstream in [
+        Dialect::Messages,
+        Dialect::Chat,
+        Dialect::Gemini,
+        Dialect::Converse,
+    ] {
+        let error = refused(Client::Responses, &body, upstream);
+        assert_eq!(error.field(), Some("input"), "{upstream:?}");
+    }
+    let blank = chat(json!([{"role": "system", "content": " "}]));
+    assert_eq!(
+        refused(Client::Chat, &blank, Dialect::Gemini).field(),
+        Some("messages")
+    );
+}
+
+#[test]
+fn a_prompt_template_of_openais_is_refused_elsewhere_by_its_name() {
+    let body = json!({"model": "m", "prompt": {"id": "pmpt_1", "version": "2"}});
+    for upstream in [
+        Dialect::Messages,
+        Dialect::Chat,
+        Dialect::Gemini,
+        Dialect::Converse,
+    ] {
+        let error = refused(Client::Responses, &body, upstream);
+        assert_eq!(error.field(), Some("prompt"), "{upstream:?}");
+        assert_eq!(error.to_api_error().status, 400);
+    }
+    let own = sent(Client::Responses, &body, Dialect::Responses);
+    assert_eq!(own.body["prompt"]["id"], "pmpt_1");
+    let none = json!({"model": "m", "prompt": null, "input": "Hi"});
+    sent(Client::Responses, &none, Dialect::Messages);
+}
+
+#[test]
+fn a_conversation_that_the_model_opens_begins_with_a_blank_message() {
+    let body = chat(json!([
+        {"role": "system", "content": "Be kind."},
+        {"role": "assistant", "content": "How can I help?"},
+        {"role": "user", "content": "So."},
+    ]));
+    for (upstream, list, first) in [
+        (
+            Dialect::Messages,
+            "messages",
+            json!({"role": "user", "content": "(blank)"}),
+        ),
+        (
+            Dialect::Converse,
+            "messages",
+            json!({"role": "user", "content": [{"text": "(blank)"}]}),
+        ),
+        (
+            Dialect::Gemini,
+            "contents",
+            json!({"role": "user", "parts": [{"text": "(blank)"}]}),
+        ),
+    ] {
+        let outgoing = sent(Client::Chat, &body, upstream);
+        assert_eq!(outgoing.body[list][0], first);
+        assert_eq!(outgoing.body[list].as_array().unwrap().len(), 3);
+    }
+    let own = sent(Client::Chat, &body, Dialect::Chat);
+    assert_eq!(own.body["messages"], body["messages"]);
+}

@@ -1,0 +1,133 @@
+//! Parts and fields that only some vendors write: structured content, thoughts as parts,
+//! tools without a type, text with sources.
+
+use prowess_wire::{Client, Dialect, read_request};
+use serde_json::{Value, json};
+
+use crate::{chat, read, sent, sse, support, told, whole};
+
+fn answer(content: &Value) -> Value {
+    let message = json!({"role": "assistant", "content": content});
+    json!({"id": "c1", "model": "m",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]})
+}
+
+#[test]
+fn structured_content_is_told_as_its_json() {
+    for structured in [
+        json!({"name": "Ann", "tags": ["a"]}),
+        json!([{"name": "Ann"}, {"name": "Bob"}]),
+        json!(["a", "b"]),
+        json!(3),
+        json!(true),
+    ] {
+        for (client, path) in [
+            (Client::Messages, "/content/0/text"),
+            (Client::Chat, "/choices/0/message/content"),
+            (Client::Responses, "/output/0/content/0/text"),
+        ] {
+            let body = whole(Dialect::Chat, &answer(&structured), client);
+            let text = body.pointer(path).and_then(Value::as_str).unwrap();
+            let again: Value = serde_json::from_str(text).unwrap();
+            assert_eq!(again, structured, "{client:?}");
+        }
+        let chunk = json!({"id": "c1", "choices": [{"index": 0, "delta": {"content": structured},
+            "finish_reason": "stop"}]});
+        let told = told(&read(Dialect::Chat, &sse(&[chunk])), Client::Messages);
+        let text = told
+            .iter()
+            .find_map(|event| event["delta"]["text"].as_str());
+        let again: Value = serde_json::from_str(text.unwrap()).unwrap();
+        assert_eq!(again, structured);
+    }
+}
+
+#[test]
+fn mistrals_thoughts_are_thoughts_in_answers_and_histories() {
+    let thought = json!({"type": "thinking", "closed": true,
+        "thinking": [{"type": "text", "text": "Hm, "}, {"type": "text", "text": "so."}]});
+    let content = json!([thought, {"type": "text", "text": "Yes."}]);
+    let body = whole(Dialect::Chat, &answer(&content), Client::Responses);
+    assert_eq!(body["output"][0]["type"], "reasoning");
+    let body = whole(Dialect::Chat, &answer(&content), Client::Messages);
+    assert_eq!(
+        body["content"].as_array().unwrap().last().unwrap()["text"],
+        "Yes."
+    );
+    assert_eq!(body["content"][0]["type"], "thinking");
+
+    let history = chat(json!([
+        {"role": "user", "content": "Well?"},
+        {"role": "assistant", "content": content},
+        {"role": "user", "content": "Sure?"},
+    ]));
+    for (upstream, said) in [
+        (Dialect::Messages, "/messages/1/content/0/text"),
+        (Dialect::Chat, "/messages/1/content"),
+        (Dialect::Responses, "/input/1/content/0/text"),
+        (Dialect::Gemini, "/contents/1/parts/0/text"),
+        (Dialect::Converse, "/messages/1/content/0/text"),
+    ] {
+        let body = sent(Client::Chat, &history, upstream).body;
+        assert_eq!(body.pointer(said), Some(&json!("Yes.")), "{body}");
+    }
+}
+
+#[test]
+fn a_tool_without_a_type_is_a_function() {
+    let mut body = chat(json!([{"role": "user", "content": "Go."}]));
+    body["tools"] = json!([{"function": {"name": "look", "description": "d",
+        "parameters": {"type": "object"}}}]);
+    body["tool_choice"] = json!({"function": {"name": "look"}});
+    for (upstream, name) in [
+        (Dialect::Messages, "/tools/0/name"),
+        (Dialect::Chat, "/tools/0/function/name"),
+        (Dialect::Responses, "/tools/0/name"),
+        (Dialect::Gemini, "/tools/0/functionDeclarations/0/name"),
+        (Dialect::Converse, "/toolConfig/tools/0/toolSpec/name"),
+    ] {
+        let body = sent(Client::Chat, &body, upstream).body;
+        assert_eq!(body.pointer(name), Some(&json!("look")), "{body}");
+    }
+    let chosen = sent(Client::Chat, &body, Dialect::Messages).body;
+    assert_eq!(
+        chosen["tool_choice"],
+        json!({"type": "tool", "name": "look"})
+    );
+    body["tool_choice"] = json!("any");
+    let chosen = sent(Client::Chat, &body, Dialect::Messages).body;
+    assert_eq!(chosen["tool_choice"]["type"], "any");
+
+    let body = json!({"model": "m", "input": "Go.", "tools": [{"name": "look", "parameters": {}}]});
+    let sent = sent(Client::Responses, &body, Dialect::Chat).body;
+    assert_eq!(sent["tools"][0]["function"]["name"], "look");
+    let nothing = json!({"model": "m", "messages": [], "tools": [{"parameters": {}}]});
+    let error = read_request(Client::Chat, nothing.to_string().as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), "tools[0].type: field required");
+}
+
+#[test]
+fn the_text_of_converses_citations_is_the_answer() {
+    let cited = json!({"citationsContent": {
+        "content": [{"text": "It is "}, {"text": "blue."}],
+        "citations": [{"title": "sky", "location": {"documentChar": {"documentIndex": 0}}}],
+    }});
+    let answer = json!({"output": {"message": {"role": "assistant",
+        "content": [{"text": "So: "}, cited]}}, "stopReason": "end_turn"});
+    let body = whole(Dialect::Converse, &answer, Client::Chat);
+    assert_eq!(body["choices"][0]["message"]["content"], "So: It is blue.");
+    let body = whole(Dialect::Converse, &answer, Client::Messages);
+    let block = &body["content"][1];
+    assert_eq!(
+        (&block["type"], &block["text"]),
+        (&json!("text"), &json!("It is blue."))
+    );
+    assert_eq!(block.get("citations"), None);
+    assert_eq!(block["citationsContent"]["citations"][0]["title"], "sky");
+    let context = support::context();
+    let answer = answer.to_string();
+    let read = prowess_wire::read_response(Dialect::Converse, answer.as_bytes(), &context).unwrap();
+    let (_, dropped) = prowess_wire::write_response(Client::Chat, &read, &crate::reply());
+    let fields: Vec<_> = dropped.iter().map(|d| d.field.as_str()).collect();
+    assert_eq!(fields, ["content[1].citationsContent"]);
+}
