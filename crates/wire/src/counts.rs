@@ -9,6 +9,14 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use crate::Client;
 use crate::neutral::Usage;
 
+/// The field of an answer in which a dialect tells its token counts.
+pub fn counts_key(client: Client) -> &'static str {
+    match client {
+        Client::Messages | Client::Chat | Client::Responses => "usage",
+        Client::Gemini => "usageMetadata",
+    }
+}
+
 /// Reads the token counts of an answer in a client's dialect; none when they are not
 /// what the dialect has.
 pub fn read_counts(client: Client, usage: &[u8]) -> Option<Usage> {
@@ -34,7 +42,23 @@ pub fn read_counts(client: Client, usage: &[u8]) -> Option<Usage> {
             told.output_tokens,
             told.output_tokens_details,
         ),
+        Client::Gemini => of_gemini(&told),
     })
+}
+
+/// Cached input is part of the input there, and thoughts are not part of the output.
+fn of_gemini(told: &Told) -> Usage {
+    let cached = told.cached_content_token_count.0;
+    let input = told.prompt_token_count.0;
+    let input = input.saturating_add(told.tool_use_prompt_token_count.0);
+    let thoughts = told.thoughts_token_count.0;
+    Usage {
+        input_tokens: input.saturating_sub(cached),
+        output_tokens: told.candidates_token_count.0.saturating_add(thoughts),
+        cache_read_input_tokens: cached,
+        thinking_tokens: thoughts,
+        ..Usage::default()
+    }
 }
 
 /// Cached input is part of the input there, apart from it here.
@@ -60,6 +84,16 @@ struct Told {
     cache_creation_input_tokens: Count,
     prompt_tokens: Count,
     completion_tokens: Count,
+    #[serde(rename = "promptTokenCount")]
+    prompt_token_count: Count,
+    #[serde(rename = "toolUsePromptTokenCount")]
+    tool_use_prompt_token_count: Count,
+    #[serde(rename = "candidatesTokenCount")]
+    candidates_token_count: Count,
+    #[serde(rename = "thoughtsTokenCount")]
+    thoughts_token_count: Count,
+    #[serde(rename = "cachedContentTokenCount")]
+    cached_content_token_count: Count,
     #[serde(deserialize_with = "or_null")]
     input_tokens_details: Details,
     #[serde(deserialize_with = "or_null")]
@@ -142,7 +176,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{anthropic, chat, openai, responses};
+    use crate::{anthropic, chat, gemini, openai, responses};
 
     proptest! {
         /// The same counts as by the roads that read whole answers.
@@ -166,6 +200,16 @@ mod tests {
                 let told = read_counts(client, text.to_string().as_bytes());
                 prop_assert_eq!(told.as_ref(), Some(&usage), "{}", text);
             }
+            // Gemini does not tell what was written to a cache, nor more thoughts than output.
+            let usage = Usage {
+                input_tokens: input_tokens + written,
+                cache_creation_input_tokens: 0,
+                thinking_tokens: thinking.min(output_tokens),
+                ..usage
+            };
+            let text = gemini::write_usage(&usage);
+            let told = read_counts(Client::Gemini, text.to_string().as_bytes());
+            prop_assert_eq!(told.as_ref(), Some(&usage), "{}", text);
         }
     }
 

@@ -15,7 +15,19 @@ pub struct Dropped {
 }
 
 /// Objects of which a reader takes some fields and leaves the others where they were.
-const PARTLY_READ: [&str; 5] = ["custom", "function", "output_config", "reasoning", "text"];
+const PARTLY_READ: [&str; 11] = [
+    "custom",
+    "function",
+    "functionCall",
+    "functionCallingConfig",
+    "functionResponse",
+    "generationConfig",
+    "output_config",
+    "reasoning",
+    "text",
+    "thinkingConfig",
+    "toolConfig",
+];
 
 /// Collects what a road leaves behind.
 #[derive(Debug, Default)]
@@ -36,8 +48,8 @@ impl Drops {
                 Value::Object(inner) if PARTLY_READ.contains(&key.as_str()) => {
                     self.rest(&path.key(key), inner);
                 }
-                // Says how our own stream to the client is told.
-                _ if key == "stream_options" => {}
+                // Say how our own answer to the client is told.
+                _ if key == "stream_options" || key == crate::gemini::INCLUDE_THOUGHTS => {}
                 _ => self.add(path.key(key), "the target dialect has no such field"),
             }
         }

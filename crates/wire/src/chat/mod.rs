@@ -3,6 +3,7 @@
 //! Owns the reading and writing of its requests, answers and streams. What it shares
 //! with the Responses dialect is in [`crate::openai`].
 
+mod from_gemini;
 mod message_in;
 mod message_out;
 mod part_in;

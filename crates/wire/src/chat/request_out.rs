@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::from_gemini::take_shared;
 use super::message_out::write_messages;
 use super::tools::{write_choice, write_tools};
 use crate::Dialect;
@@ -159,6 +160,7 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
                 }
             }
         }
+        Dialect::Gemini => drops.rest(&Path::Root, &take_shared(&request.rest, body)),
         _ => drops.rest(&Path::Root, &request.rest),
     }
     if request.stream {

@@ -53,11 +53,13 @@ pub(super) fn write_settings(
 /// A budget or a level, never both: Gemini refuses that.
 fn thinking(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Option<Value> {
     let mut map = Map::new();
+    let own = request.origin == Dialect::Gemini;
     let mode = request.thinking.as_ref().map(|thinking| {
         drops.rest(&Path::Root.key("thinking"), &thinking.rest);
         &thinking.mode
     });
-    if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
+    // A client of Gemini's says itself whether it is to be shown thoughts.
+    if let (false, Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive)) = (own, mode) {
         map.insert("includeThoughts".to_owned(), true.into());
     }
     match (mode, request.effort.as_deref()) {
@@ -95,6 +97,9 @@ fn write_format(request: &Request, config: &mut Map) -> Result<(), WireError> {
         Some(Format::JsonSchema { schema, .. }) => {
             put(config, "responseMimeType", Some("application/json"));
             put(config, "responseJsonSchema", Some(json!(schema)));
+        }
+        Some(Format::Other(map)) if request.origin == Dialect::Gemini => {
+            config.extend(map.clone());
         }
         Some(Format::Other(_)) => {
             return Err(WireError::unsupported(
