@@ -148,7 +148,7 @@ impl Caller {
             (None, _) => open_door::check(parts)?,
             (Some(master), Some(key)) if master.matches(key) => {}
             (Some(_), Some(_)) => return Err(unknown_key()),
-            (Some(_), None) => return Err(no_key()),
+            (Some(_), None) => return Err(no_key(in_google(parts))),
         }
         Ok(Caller {
             tenant: chosen_tenant(&parts.headers)?,
@@ -191,14 +191,15 @@ fn presented(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
 
 /// The key that a client wrote into its URL, as Google's clients may.
 fn key_in_query(parts: &Parts) -> Option<String> {
-    let query = parts.uri.query()?;
-    let whole = parts.extensions.get::<OriginalUri>();
-    let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
-    if !is_google(path, &parts.headers) {
-        return None;
-    }
+    let query = parts.uri.query().filter(|_| in_google(parts))?;
     let query = Query::parse(query);
     query.get(GOOGLE_KEY_QUERY).map(str::to_owned)
+}
+
+fn in_google(parts: &Parts) -> bool {
+    let whole = parts.extensions.get::<OriginalUri>();
+    let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
+    is_google(path, &parts.headers)
 }
 
 /// The server's owner may act for any tenant.
@@ -209,12 +210,12 @@ fn chosen_tenant(headers: &HeaderMap) -> Result<TenantId, ApiError> {
     }
 }
 
-fn no_key() -> ApiError {
-    ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "key-missing",
-        "no key: send one in `x-api-key` or as `Authorization: Bearer …`",
-    )
+fn no_key(google: bool) -> ApiError {
+    let message = match google {
+        true => "no key: send one in `x-goog-api-key`, as `?key=…` or as `Authorization: Bearer …`",
+        false => "no key: send one in `x-api-key` or as `Authorization: Bearer …`",
+    };
+    ApiError::new(StatusCode::UNAUTHORIZED, "key-missing", message)
 }
 
 fn unknown_key() -> ApiError {

@@ -138,7 +138,7 @@ fn read_result(value: Value, path: &Path<'_>, part: &mut Fields<'_>) -> Result<P
 }
 
 /// The text of a result, and whether it is an error: Google's servers take `output` or
-/// `error` for it, and otherwise the whole object.
+/// `error` for it, and its SDKs write `result`; otherwise it is the whole object.
 fn outcome(response: Option<Value>) -> (String, bool) {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
@@ -146,11 +146,14 @@ fn outcome(response: Option<Value>) -> (String, bool) {
     };
     match &response {
         None => (String::new(), false),
-        Some(Value::Object(map)) if map.len() == 1 => match (map.get("output"), map.get("error")) {
-            (Some(output), _) => (text(output), false),
-            (_, Some(error)) => (text(error), true),
-            _ => (Value::from(map.clone()).to_string(), false),
-        },
+        Some(Value::Object(map)) if map.len() == 1 => {
+            let said = map.get("output").or_else(|| map.get("result"));
+            match (said, map.get("error")) {
+                (Some(said), _) => (text(said), false),
+                (_, Some(error)) => (text(error), true),
+                _ => (Value::from(map.clone()).to_string(), false),
+            }
+        }
         Some(other) => (text(other), false),
     }
 }
