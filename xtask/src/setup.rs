@@ -11,12 +11,13 @@ use crate::wheels;
 /// the vendors', old and new, another gateway's, a command line, an SDK of MCP and a
 /// framework on it, and a fuzzer of APIs. The last two are for our own packages: what
 /// they are built with, and used with.
-const SDK_CLIENTS: [&str; 12] = [
+const SDK_CLIENTS: [&str; 13] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
     "openai-2.54",
     "openai-3.49",
+    "google-genai",
     "litellm",
     "llm",
     "mcp",

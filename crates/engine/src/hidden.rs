@@ -1,14 +1,20 @@
-//! Turns that Chat Completions cannot carry. A client that is to call a tool of its own
-//! sees only that call; the turns that led there are kept under its id, and put back
-//! when the client answers.
+//! Turns that Chat Completions cannot carry, and of which clients of Gemini's API bring
+//! back only a part. A client that is to call a tool of its own sees that call; the turns
+//! that led there are kept under its id, and put back when the client answers.
 
 use std::time::Duration;
 
 use prowess_store::{Store, TenantId};
+use prowess_wire::Client;
 use prowess_wire::neutral::{Content, Message, Role, read_kept, write_kept};
 
 use crate::error::RunError;
 use crate::ids;
+
+/// Whether turns are kept for clients of this dialect, under ids of ours.
+pub(crate) fn is_kept(client: Client) -> bool {
+    matches!(client, Client::Chat | Client::Gemini)
+}
 
 /// Keeps the turns of a run under the calls that its client is to answer.
 pub(crate) async fn keep(

@@ -1,6 +1,6 @@
 //! What a request says of skills, containers and code execution, in each dialect.
 //!
-//! Messages and Chat name skills in `container`; Responses names them in the
+//! Messages, Chat and Gemini name skills in `container`; Responses names them in the
 //! environment of its `shell` tool. Nothing is looked up here.
 
 use prowess_wire::Client;
@@ -72,7 +72,7 @@ impl Naming {
         let mark = match client {
             Client::Messages => "code_execution",
             Client::Responses => "\"shell\"",
-            Client::Chat => return naming.bounded().map(Naming::said),
+            Client::Chat | Client::Gemini => return naming.bounded().map(Naming::said),
         };
         if raw.get("tools").is_some_and(|tools| tools.contains(mark)) {
             let tools = parsed("tools").unwrap_or_default();

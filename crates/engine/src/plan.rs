@@ -73,13 +73,16 @@ pub(crate) async fn plan(
         Own::Translated => named,
     };
     let wanted = match asked.client {
-        // Chat has no word for code execution: skills come with it where there is any.
-        Client::Chat => ours,
+        // Chat has no word for code execution, and what Gemini has is Google's: skills come
+        // with ours where there is any.
+        Client::Chat | Client::Gemini => ours,
         Client::Messages | Client::Responses => naming.code && (ours || !native),
     };
     let sandbox = match engine.door().sandbox().await {
         Ok(sandbox) => Some(sandbox),
-        Err(error) if wanted && asked.client != Client::Chat => return Err(error),
+        Err(error) if wanted && !matches!(asked.client, Client::Chat | Client::Gemini) => {
+            return Err(error);
+        }
         Err(_) => None,
     };
     let code = wanted && sandbox.is_some();

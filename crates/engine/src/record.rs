@@ -138,6 +138,7 @@ impl Log {
                 Client::Messages => "messages",
                 Client::Chat => "chat",
                 Client::Responses => "responses",
+                Client::Gemini => "gemini",
             },
             provider: None,
             // What it stays when the client leaves.

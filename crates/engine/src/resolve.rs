@@ -67,7 +67,7 @@ impl Own {
         let vendor = |target: &Target| match client {
             Client::Messages => target.kind() == "anthropic",
             Client::Responses => matches!(target.kind(), "openai" | "azure"),
-            Client::Chat => false,
+            Client::Chat | Client::Gemini => false,
         };
         if all(&|target| vendor(target) && target.speaks(client, Task::Generate)) {
             Own::Passed

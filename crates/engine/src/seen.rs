@@ -65,8 +65,8 @@ impl Told<'_> {
             Client::Chat => return None,
             Client::Messages if self.reads_back(&turns, members, names) => return None,
             Client::Messages => Some(result_text(self.content).0),
-            // Its items say too little for what comes back to be compared.
-            Client::Responses => None,
+            // What they say is too little for what comes back to be compared.
+            Client::Responses | Client::Gemini => None,
         };
         let kept = json!({"turns": write_kept(&turns), "told": told});
         Some((self.call.id.clone(), kept.to_string()))

@@ -125,6 +125,19 @@ impl Teller {
     }
 }
 
+/// Says of a file in a result how it is called, and where it lies: Gemini's clients are told
+/// of files one by one.
+pub(crate) fn name_file(content: &mut Value, session: &str, made: &Made) {
+    let files = content.get_mut("content").and_then(Value::as_array_mut);
+    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
+        if file.get("file_id").and_then(Value::as_str) == Some(&made.file_id) {
+            file.insert("filename".to_owned(), made.filename.clone().into());
+            file.insert("mime_type".to_owned(), made.mime_type.clone().into());
+            file.insert("container".to_owned(), session.into());
+        }
+    }
+}
+
 /// A block without our pointers to files: the model did not write them. Those of its own
 /// servers point from somewhere.
 pub(crate) fn uncited(mut block: Block) -> Block {

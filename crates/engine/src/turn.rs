@@ -1,8 +1,8 @@
 //! One turn of the model: its answer passed on as it comes, and kept as it was.
 //!
 //! What the client sees differs in three things: indexes go on where the last turn
-//! ended, calls of our tools are told as a server's, and on Chat the client's calls
-//! get ids that lead back to what Chat cannot carry.
+//! ended, calls of our tools are told as a server's, and the calls of Chat and Gemini
+//! clients get ids that lead back to what does not come back otherwise.
 
 use prowess_provider::Answer;
 use prowess_toolbox::Toolbox;
@@ -12,6 +12,7 @@ use prowess_wire::neutral::{
 use prowess_wire::{Client, Dialect};
 use serde_json::Value;
 
+use crate::hidden;
 use crate::ids;
 use crate::native::Notes;
 use crate::offer::Names;
@@ -41,7 +42,7 @@ pub(crate) async fn listen(
         toolbox,
         names,
         notes,
-        separate: teller.spoke && teller.client == Client::Chat,
+        separate: teller.spoke && matches!(teller.client, Client::Chat | Client::Gemini),
         teller,
         collector: Collector::new(Dialect::Messages),
         blocks: 0,
@@ -78,7 +79,7 @@ struct Listener<'a> {
     ours: Vec<Call>,
     theirs: Vec<String>,
     /// Whether the next text is to begin on a line of its own: on Chat the texts of all
-    /// turns are one.
+    /// turns are one, and Gemini's SDKs make one of them.
     separate: bool,
 }
 
@@ -131,7 +132,7 @@ impl Listener<'_> {
                 self.open = Open::Ours { call, json };
                 return;
             }
-            if self.teller.client == Client::Chat {
+            if hidden::is_kept(self.teller.client) {
                 *id = ids::chat_call();
                 self.renamed.push((place, id.clone()));
             }

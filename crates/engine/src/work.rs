@@ -25,7 +25,7 @@ use crate::seen::{self, Told};
 use crate::session::{self, Session, Used};
 use crate::tell::Teller;
 use crate::turn::{Spoken, listen};
-use crate::{hidden, litellm, native};
+use crate::{hidden, litellm, native, tell};
 
 const CUT: &str = "Error: not run, because the answer was cut short before it";
 const PAUSED: &str = "Error: not run, because the run has met its limit; ask again to go on";
@@ -266,12 +266,15 @@ impl Work {
         for name in outcome.loaded.clone() {
             self.step(Step::SkillLoaded { name }).await;
         }
+        let mut content = dispatch::native_content(&outcome.native, &collected.ids);
         for made in collected.new {
             let session = self.session_id().unwrap_or_default();
+            if self.teller.client == Client::Gemini {
+                tell::name_file(&mut content, &session, &made);
+            }
             self.teller.made(&session, made.clone());
             self.step(Step::FileMade(made)).await;
         }
-        let content = dispatch::native_content(&outcome.native, &collected.ids);
         let result = dispatch::result_block(&call.id, &outcome, &collected.problems);
         let (tool, input) = self.names.told(&call).unwrap_or_else(|| {
             let native = outcome.native.input();
@@ -327,7 +330,7 @@ impl Work {
     /// The client is to answer calls of its own tools. What its dialect cannot carry of
     /// this run is kept until then.
     async fn hand_over(&mut self, theirs: &[String]) {
-        if theirs.is_empty() || !self.called || self.teller.client != Client::Chat {
+        if theirs.is_empty() || !self.called || !hidden::is_kept(self.teller.client) {
             return;
         }
         let turns = self

@@ -15,7 +15,7 @@ use crate::key::{KeyError, Secret};
 use crate::provider::{Engine, HttpEngine, Provider};
 use crate::retry::Tries;
 use crate::route::Target;
-use crate::upstream::{Job, Task};
+use crate::upstream::{Job, Task, Written};
 
 /// The most bytes an answer that is no stream may have.
 const MAX_ANSWER: usize = 64 << 20;
@@ -163,6 +163,7 @@ impl UpstreamCall<'_> {
             stream: self.stream,
             body: self.body.clone(),
             headers: self.headers.clone(),
+            written: Written::Here,
         };
         let answer = self.target.send(self.http, job, self.key.as_ref()).await?;
         if !answer.status.is_success() {

@@ -12,7 +12,7 @@ use crate::error::CallError;
 use crate::http::{Idle, read_all};
 use crate::provider::{Engine, HttpEngine};
 use crate::route::Target;
-use crate::upstream::{Job, Task, Upstream};
+use crate::upstream::{Job, Task, Upstream, Written};
 
 /// How many tokens a request has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,6 +94,7 @@ impl Target {
                 _ => countable(dialect, &outgoing.body.to_string()),
             },
             headers: own_headers(request, dialect, caller),
+            written: Written::Here,
         };
         let answer = self.send(http, job, key.as_ref()).await?;
         let status = answer.status.as_u16();

@@ -44,7 +44,7 @@ impl Provider {
         let key = http.key_for(caller, &self.name).await?;
         let headers = match client {
             Client::Messages => of_client(caller, http.uses_key_of(caller)),
-            Client::Chat | Client::Responses => own(ask),
+            Client::Chat | Client::Responses | Client::Gemini => own(ask),
         };
         let request = http.upstream.file_request(ask, id, headers, key.as_ref());
         let request = request.ok_or_else(|| self.keeps_none())?;

@@ -4,7 +4,8 @@
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prowess_wire::neutral::Usage;
-use prowess_wire::{is_error, raw, read_counts};
+use prowess_wire::raw::{Edit, RawObject};
+use prowess_wire::{Client, counts_key, is_error, raw, read_counts};
 
 use crate::call::Caller;
 use crate::config::Price;
@@ -15,7 +16,7 @@ use crate::limit::Permit;
 use crate::provider::{Engine, HttpEngine};
 use crate::retry::Tries;
 use crate::route::{Forwarded, Incoming, Target};
-use crate::upstream::Job;
+use crate::upstream::{Job, Task, Written};
 
 /// How much of an answer that is no stream is read before the client is told of it.
 const AHEAD: usize = 1 << 20;
@@ -90,11 +91,40 @@ impl Target {
 
     /// The client's body with our name for the model in it.
     fn body_of(&self, incoming: Incoming<'_>) -> Bytes {
+        if incoming.client == Client::Gemini {
+            return gemini_body(&incoming, &self.model);
+        }
         let named = incoming.raw.get_str("model");
         if named.as_deref() == Some(self.model.as_str()) {
             return incoming.body.clone();
         }
         incoming.raw.with_str("model", &self.model).into()
+    }
+}
+
+/// A Gemini client's body: the path names the model, and a body that names one as well, or
+/// holds a request to be counted that does, is to mean the same.
+fn gemini_body(incoming: &Incoming<'_>, model: &str) -> Bytes {
+    const COUNTED: &str = "generateContentRequest";
+    let name = format!("models/{model}");
+    let named = |raw: &RawObject<'_>| raw.get("model").is_some();
+    if named(incoming.raw) {
+        return incoming.raw.with_str("model", &name).into();
+    }
+    let counted = incoming.raw.get_either(COUNTED);
+    let counted = counted.and_then(|json| RawObject::parse(json.as_bytes()).ok());
+    match counted.filter(named) {
+        Some(counted) if incoming.task == Task::CountTokens => {
+            let counted = counted.with_str("model", &name);
+            let counted = String::from_utf8_lossy(&counted).into_owned();
+            let edits = [COUNTED, "generate_content_request"];
+            let there = edits
+                .into_iter()
+                .find(|key| incoming.raw.get(key).is_some());
+            let key = there.unwrap_or(COUNTED);
+            incoming.raw.edited(&[Edit::Set(key, &counted)]).into()
+        }
+        _ => incoming.body.clone(),
     }
 }
 
@@ -146,6 +176,9 @@ impl PassCall<'_> {
             stream: self.incoming.stream,
             body: self.body.clone(),
             headers: headers_of(self.caller, self.http.uses_key_of(self.caller)),
+            written: Written::ByClient {
+                array: self.incoming.array,
+            },
         };
         let dialect = job.dialect;
         let key = self.key.as_ref();
@@ -174,7 +207,8 @@ impl PassCall<'_> {
         let provider = &self.target.provider.name;
         let mut body = Idle::new(answer.body, self.http.client.timeouts().idle);
         let mut usage = None;
-        let body = if is_event_stream(&answer.headers) {
+        let streamed = self.incoming.stream && self.incoming.array;
+        let body = if streamed || is_event_stream(&answer.headers) {
             ByteStream::new(body, provider)
         } else {
             let read = read_ahead(&mut body, AHEAD).await;
@@ -193,7 +227,7 @@ impl PassCall<'_> {
 
     /// The token counts of an answer, which must be JSON.
     fn usage_of(&self, answer: &[u8]) -> Result<Option<Usage>, CallError> {
-        match raw::field(answer, "usage") {
+        match raw::field(answer, counts_key(self.incoming.client)) {
             Ok(usage) => {
                 Ok(usage.and_then(|usage| read_counts(self.incoming.client, usage.as_bytes())))
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prowess_wire::neutral::Request;
 use prowess_wire::raw::RawObject;
-use prowess_wire::{Client, read_request};
+use prowess_wire::{Client, WireError, read_request};
 
 use crate::call::{Caller, Reply};
 use crate::config::Price;
@@ -42,8 +42,28 @@ pub struct Incoming<'a> {
     pub body: &'a Bytes,
     /// The same body with its fields found; must be parsed from `body`.
     pub raw: &'a RawObject<'a>,
+    /// The model, as the client named it.
+    pub model: &'a str,
     /// Whether it wants a stream.
     pub stream: bool,
+    /// Whether a Gemini client wants the stream as one JSON array, and no events.
+    pub array: bool,
+}
+
+impl Incoming<'_> {
+    /// The request in no dialect.
+    ///
+    /// # Errors
+    /// When it cannot be understood.
+    pub fn read(&self) -> Result<Request, WireError> {
+        let mut request = read_request(self.client, self.body)?;
+        // There the path says what elsewhere the body does.
+        if self.client == Client::Gemini {
+            self.model.clone_into(&mut request.model);
+            request.stream = self.stream;
+        }
+        Ok(request)
+    }
 }
 
 /// How a client's request was answered.
@@ -205,7 +225,7 @@ impl Target {
         incoming: Incoming<'_>,
         caller: &Caller,
     ) -> Result<Forwarded, CallError> {
-        let request = Box::new(read_request(incoming.client, incoming.body)?);
+        let request = Box::new(incoming.read()?);
         if incoming.task == Task::CountTokens {
             return self.count(&request, caller).await.map(Forwarded::Counted);
         }

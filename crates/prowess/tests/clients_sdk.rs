@@ -35,6 +35,15 @@ const NOT_OPENAI: [&str; 5] = [
     "mock-invoke",
 ];
 
+/// Upstreams that do not speak what Google's clients speak.
+const NOT_GOOGLE: [&str; 5] = [
+    "messages",
+    "chat",
+    "mock-chat",
+    "mock-converse",
+    "mock-invoke",
+];
+
 /// Runs programs at once.
 fn all(commands: Vec<Command>) {
     std::thread::scope(|scope| {
@@ -72,6 +81,14 @@ fn openais_clients_talk_with_models_of_others() {
         stage.tell(client, &NOT_OPENAI);
     }
     all(clients);
+}
+
+#[test]
+fn googles_client_talks_with_models_of_others() {
+    let stage = Stage::start();
+    let mut client = python("google-genai", "talk_google.py");
+    stage.tell(&mut client, &NOT_GOOGLE);
+    succeeded(&mut client);
 }
 
 #[test]

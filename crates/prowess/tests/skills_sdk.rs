@@ -60,3 +60,11 @@ fn openais_client_uses_skills_on_models_of_others() {
     let program = |vendor| program("openai-3.49", "skills_openai.py", vendor, &streamed);
     run(join_all(vendors.map(program)));
 }
+
+#[test]
+fn googles_client_uses_skills_on_models_of_others() {
+    let vendors = [Vendor::Anthropic, Vendor::Chat, Vendor::Gemini];
+    let streamed = [false, true, false];
+    let program = |vendor| program("google-genai", "skills_google.py", vendor, &streamed);
+    run(join_all(vendors.map(program)));
+}

@@ -3,13 +3,16 @@
 //! Both vendors use the same paths. Every Anthropic SDK sends `anthropic-version`
 //! with every call and no OpenAI SDK does, so that header decides; a request below
 //! `/anthropic` or `/openai` is told by its path, and so is one to a model: each
-//! dialect has a path of its own for those.
+//! dialect has a path of its own for those. Google's paths are in [`crate::google`].
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 
+use prowess_wire::Client;
+
 use crate::error::ApiError;
+use crate::google::is_google;
 
 /// The versions of Anthropic's API that are spoken here.
 const VERSIONS: [&str; 3] = ["2023-01-01", "2023-06-01", "2026-10-21"];
@@ -49,6 +52,32 @@ impl Dialect {
         } else {
             Dialect::OpenAi
         }
+    }
+}
+
+/// In whose words a request is told of an error.
+pub(crate) fn client_of(path: &str, headers: &HeaderMap) -> Client {
+    if is_google(path, headers) {
+        return Client::Gemini;
+    }
+    match Dialect::of(path, headers) {
+        Dialect::Anthropic(_) => Client::Messages,
+        Dialect::OpenAi => Client::Chat,
+    }
+}
+
+/// Whether a request speaks Gemini: what Google's API has as well, it has in other shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IsGoogle(pub(crate) bool);
+
+impl<S: Sync> FromRequestParts<S> for IsGoogle {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        // A nested router sees the rest of the path only.
+        let whole = parts.extensions.get::<OriginalUri>();
+        let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
+        Ok(IsGoogle(is_google(path, &parts.headers)))
     }
 }
 

@@ -48,7 +48,7 @@ impl Front {
             let Ok(response) = Box::pin(self.router.oneshot(request.map(Body::new))).await;
             return response;
         };
-        let exchange = Exchange::begin(&request, path);
+        let exchange = Exchange::begin(&request, wanted.route().unwrap_or(path));
         let answer = gateway::forward(&self.app, wanted, request, exchange.id());
         let answer = exchange.scope(answer).await;
         exchange.end(answer.unwrap_or_else(IntoResponse::into_response))

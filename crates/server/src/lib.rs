@@ -43,6 +43,7 @@ mod error;
 mod extract;
 mod form;
 mod front;
+mod google;
 mod ids;
 mod intake;
 mod limits;

@@ -80,11 +80,33 @@ const RESPONSES: Names = &[
     ("stream", "stream"),
 ];
 
+const GEMINI: Names = &[
+    (
+        "output_config.format",
+        "generationConfig.responseJsonSchema",
+    ),
+    ("output_config.format", "generationConfig.responseSchema"),
+    ("output_config.format", "generationConfig.responseMimeType"),
+    (
+        "output_config.effort",
+        "generationConfig.thinkingConfig.thinkingLevel",
+    ),
+    ("thinking", "generationConfig.thinkingConfig"),
+    ("tool_choice", "toolConfig"),
+    ("max_tokens", "generationConfig.maxOutputTokens"),
+    ("stop_sequences", "generationConfig.stopSequences"),
+    ("temperature", "generationConfig.temperature"),
+    ("top_p", "generationConfig.topP"),
+    ("top_k", "generationConfig.topK"),
+    ("container", "container"),
+];
+
 fn names(client: Client) -> Names {
     match client {
         Client::Messages => MESSAGES,
         Client::Chat => CHAT,
         Client::Responses => RESPONSES,
+        Client::Gemini => GEMINI,
     }
 }
 
@@ -187,7 +209,12 @@ mod tests {
 
     #[test]
     fn every_name_of_a_dialect_has_a_bit() {
-        for client in [Client::Messages, Client::Chat, Client::Responses] {
+        for client in [
+            Client::Messages,
+            Client::Chat,
+            Client::Responses,
+            Client::Gemini,
+        ] {
             assert!(names(client).len() <= 64, "{client:?}");
         }
     }

@@ -139,6 +139,10 @@ pub struct ReplyContext {
     /// Whether the writer of a Responses stream keeps the answer it has told, for
     /// [`StreamWriter::take_response`](crate::StreamWriter::take_response).
     pub keep_response: bool,
+    /// Whether a Gemini client is shown thoughts.
+    pub thoughts: bool,
+    /// Whether a Gemini stream is one JSON array, and no events.
+    pub array: bool,
     /// Names of the tools whose argument is free text.
     pub(crate) freeform: Vec<String>,
     /// Settings a Responses answer repeats.
@@ -155,6 +159,8 @@ impl ReplyContext {
             created,
             include_usage: include_usage(request),
             keep_response: false,
+            thoughts: crate::gemini::shows_thoughts(request),
+            array: false,
             freeform: freeform(request),
             echo: match request.origin {
                 Dialect::Responses => crate::responses::echo(request),

@@ -11,6 +11,14 @@ use crate::fields::whole;
 use crate::neutral::Usage;
 use crate::openai::{all_output, first_count};
 
+/// The field of an answer in which a dialect tells its token counts.
+pub fn counts_key(client: Client) -> &'static str {
+    match client {
+        Client::Messages | Client::Chat | Client::Responses => "usage",
+        Client::Gemini => "usageMetadata",
+    }
+}
+
 /// Reads the token counts of an answer in a client's dialect; none when they are not
 /// what the dialect has.
 pub fn read_counts(client: Client, usage: &[u8]) -> Option<Usage> {
@@ -36,7 +44,23 @@ pub fn read_counts(client: Client, usage: &[u8]) -> Option<Usage> {
             told.output_tokens.0,
             &told.output_tokens_details,
         ),
+        Client::Gemini => of_gemini(&told),
     })
+}
+
+/// Cached input is part of the input there, and thoughts are not part of the output.
+fn of_gemini(told: &Told) -> Usage {
+    let cached = told.cached_content_token_count.0;
+    let input = told.prompt_token_count.0;
+    let input = input.saturating_add(told.tool_use_prompt_token_count.0);
+    let thoughts = told.thoughts_token_count.0;
+    Usage {
+        input_tokens: input.saturating_sub(cached),
+        output_tokens: told.candidates_token_count.0.saturating_add(thoughts),
+        cache_read_input_tokens: cached,
+        thinking_tokens: thoughts,
+        ..Usage::default()
+    }
 }
 
 impl Told {
@@ -79,6 +103,16 @@ struct Told {
     cached_tokens: Count,
     num_cached_tokens: Count,
     prompt_cache_hit_tokens: Count,
+    #[serde(rename = "promptTokenCount")]
+    prompt_token_count: Count,
+    #[serde(rename = "toolUsePromptTokenCount")]
+    tool_use_prompt_token_count: Count,
+    #[serde(rename = "candidatesTokenCount")]
+    candidates_token_count: Count,
+    #[serde(rename = "thoughtsTokenCount")]
+    thoughts_token_count: Count,
+    #[serde(rename = "cachedContentTokenCount")]
+    cached_content_token_count: Count,
     #[serde(deserialize_with = "or_null")]
     input_tokens_details: Details,
     #[serde(deserialize_with = "or_null")]
@@ -163,7 +197,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{anthropic, chat, openai, responses};
+    use crate::{anthropic, chat, gemini, openai, responses};
 
     proptest! {
         /// The same counts as by the roads that read whole answers.
@@ -187,6 +221,16 @@ mod tests {
                 let told = read_counts(client, text.to_string().as_bytes());
                 prop_assert_eq!(told.as_ref(), Some(&usage), "{}", text);
             }
+            // Gemini does not tell what was written to a cache, nor more thoughts than output.
+            let usage = Usage {
+                input_tokens: input_tokens + written,
+                cache_creation_input_tokens: 0,
+                thinking_tokens: thinking.min(output_tokens),
+                ..usage
+            };
+            let text = gemini::write_usage(&usage);
+            let told = read_counts(Client::Gemini, text.to_string().as_bytes());
+            prop_assert_eq!(told.as_ref(), Some(&usage), "{}", text);
         }
 
         /// Whatever of all vendors' counts a server gives: what passes and what is read

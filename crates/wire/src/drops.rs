@@ -20,15 +20,20 @@ pub struct Dropped {
 }
 
 /// Objects of which a reader takes some fields and leaves the others where they were.
-const PARTLY_READ: [&str; 8] = [
+const PARTLY_READ: [&str; 13] = [
     "custom",
     "file",
     "function",
+    "functionCall",
+    "functionCallingConfig",
+    "functionResponse",
     "generationConfig",
     "image_url",
     "output_config",
     "reasoning",
     "text",
+    "thinkingConfig",
+    "toolConfig",
 ];
 
 /// Collects what a road leaves behind.
@@ -61,8 +66,8 @@ impl Drops {
                 Value::Object(inner) if self.is_partly_read(key) => {
                     self.rest(&path.key(key), inner);
                 }
-                // Says how our own stream to the client is told.
-                _ if key == "stream_options" => {}
+                // Say how our own answer to the client is told.
+                _ if key == "stream_options" || key == crate::gemini::INCLUDE_THOUGHTS => {}
                 // As good as absent, on every vendor's side.
                 Value::Null => {}
                 _ => self.unknown(&path.key(key)),

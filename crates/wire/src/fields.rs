@@ -275,6 +275,11 @@ impl<'p> Fields<'p> {
             .transpose()
     }
 
+    /// Adds a field that was read from somewhere inside, so that `rest` has it.
+    pub(crate) fn put(&mut self, key: &str, value: Value) {
+        self.map.insert(key.to_owned(), value);
+    }
+
     /// Unknown fields of an object inside stay where they were.
     pub(crate) fn keep(&mut self, key: &str, inner: Fields<'_>) {
         if !inner.map.is_empty() {

@@ -45,9 +45,11 @@ impl<'a> Item<'a> {
                 Client::Messages => return own_field(block, tail),
                 Client::Chat => chat_field(&block.content, key),
                 Client::Responses => responses_field(&block.content, key),
+                Client::Gemini => gemini_field(&block.content, key),
             },
             Item::Tool(_) => match (client, key) {
                 (Client::Chat, "strict") => ".function.strict",
+                (Client::Gemini, _) => "",
                 (_, "strict") => ".strict",
                 _ => "",
             },
@@ -75,6 +77,18 @@ fn chat_field(content: &Content, key: &str) -> &'static str {
         (Content::Document { .. }, "title") => ".file.filename",
         (Content::ToolResult { .. }, "tool_use_id") => ".tool_call_id",
         (Content::ToolUse { .. }, "input") => ".function.arguments",
+        _ => "",
+    }
+}
+
+fn gemini_field(content: &Content, key: &str) -> &'static str {
+    match (content, key) {
+        (Content::Image(source) | Content::Document { source, .. }, "source") => match source {
+            Source::Url(_) | Source::File(_) => ".fileData",
+            _ => ".inlineData",
+        },
+        (Content::ToolResult { .. }, "tool_use_id") => ".functionResponse",
+        (Content::ToolUse { .. }, "input") => ".functionCall.args",
         _ => "",
     }
 }

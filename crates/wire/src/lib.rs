@@ -51,6 +51,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Gemini's clients
+//!
+//! [`Client::Gemini`] differs in two ways. Its requests name no model and do not say whether
+//! they want a stream: both stand in their path, and whoever reads the request sets
+//! [`neutral::Request::model`] and [`neutral::Request::stream`]. And its streams are events
+//! only if the client asks for them; [`ReplyContext::array`] has them written as the elements
+//! of one JSON array.
+//!
+//! ```
+//! use prowess_wire::{Client, Dialect, WriteOptions};
+//!
+//! let body = br#"{"system_instruction": {"parts": [{"text": "Be brief."}]},
+//!     "contents": [{"parts": [{"text": "Say hi"}]}]}"#;
+//! let mut request = prowess_wire::read_request(Client::Gemini, body)?;
+//! request.model = "small".to_owned();
+//! let sent = prowess_wire::write_request(Dialect::Chat, &request, &WriteOptions::default())?;
+//! assert_eq!(sent.body["messages"][1]["content"], "Say hi");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Layout
 //!
 //! One folder per dialect (`anthropic`, `chat`, `responses`, `gemini`, `converse`), one
@@ -76,8 +96,8 @@ mod excerpt;
 mod fields;
 mod gemini;
 mod items;
-pub mod models;
 mod media_types;
+pub mod models;
 mod names;
 pub mod neutral;
 mod openai;
@@ -96,7 +116,7 @@ mod streams;
 
 pub use anthropic::{made, tweaks};
 pub use context::{Outgoing, ReadContext, ReasoningContent, ReplyContext, WriteOptions};
-pub use counts::read_counts;
+pub use counts::{counts_key, read_counts};
 pub use drops::Dropped;
 pub use error::WireError;
 pub use excerpt::{Excerpt, excerpt};
@@ -129,6 +149,8 @@ pub enum Client {
     Chat,
     /// OpenAI Responses.
     Responses,
+    /// Gemini generateContent.
+    Gemini,
 }
 
 impl From<Client> for Dialect {
@@ -137,6 +159,7 @@ impl From<Client> for Dialect {
             Client::Messages => Dialect::Messages,
             Client::Chat => Dialect::Chat,
             Client::Responses => Dialect::Responses,
+            Client::Gemini => Dialect::Gemini,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! holds for the upstream only if both read the same one: see
 //! [`RawObject::check_unique`].
 
+mod google;
 mod unique;
 
 use std::borrow::Cow;

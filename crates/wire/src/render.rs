@@ -40,5 +40,6 @@ pub fn render(client: Client, error: &ApiError) -> Rendered {
     match client {
         Client::Messages => crate::anthropic::render_error(error),
         Client::Chat | Client::Responses => crate::openai::render_error(error),
+        Client::Gemini => crate::gemini::render_error(error),
     }
 }

@@ -19,6 +19,7 @@ pub fn read_request(client: Client, body: &[u8]) -> Result<Request, WireError> {
         Client::Messages => anthropic::read_request(body),
         Client::Chat => chat::read_request(body),
         Client::Responses => responses::read_request(body),
+        Client::Gemini => gemini::read_request(body),
     }?;
     Ok(Request {
         client_fields,
@@ -77,6 +78,7 @@ pub fn write_response(
         Client::Messages => (anthropic::write_response(response, context), Vec::new()),
         Client::Chat => chat::write_response(response, context),
         Client::Responses => responses::write_response(response, context),
+        Client::Gemini => gemini::write_response(response, context),
     };
     dropped.extend(unsaid(client, response));
     (body, dropped)
@@ -133,6 +135,7 @@ pub fn is_error(client: Client, body: &[u8]) -> bool {
     match client {
         Client::Messages => anthropic::is_error(&body),
         Client::Chat | Client::Responses => openai::is_error(&body),
+        Client::Gemini => gemini::is_error(&body),
     }
 }
 

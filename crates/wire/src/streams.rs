@@ -15,7 +15,7 @@ use crate::drops::Dropped;
 use crate::error::WireError;
 use crate::event_stream::{Frame, FrameDecoder};
 use crate::excerpt::bounded;
-use crate::gemini::GeminiReader;
+use crate::gemini::{GeminiReader, GeminiWriter};
 use crate::neutral::{ApiError, ErrorKind, StreamEvent};
 use crate::openai::read_error_value;
 use crate::responses::{ResponsesReader, ResponsesWriter};
@@ -282,7 +282,8 @@ fn broken(code: &str, error: &dyn std::error::Error) -> ApiError {
     }
 }
 
-/// Writes neutral events as a client's stream of server-sent events.
+/// Writes neutral events as a client's stream of server-sent events; for Gemini's clients
+/// also as a JSON array.
 #[derive(Debug)]
 pub struct StreamWriter(Writer);
 
@@ -291,6 +292,7 @@ enum Writer {
     Messages(ReplyContext),
     Chat(Box<ChatWriter>),
     Responses(Box<ResponsesWriter>),
+    Gemini(Box<GeminiWriter>),
 }
 
 impl StreamWriter {
@@ -300,6 +302,7 @@ impl StreamWriter {
             Client::Messages => Writer::Messages(context),
             Client::Chat => Writer::Chat(Box::new(ChatWriter::new(context))),
             Client::Responses => Writer::Responses(Box::new(ResponsesWriter::new(context))),
+            Client::Gemini => Writer::Gemini(Box::new(GeminiWriter::new(context))),
         })
     }
 
@@ -309,6 +312,7 @@ impl StreamWriter {
             Writer::Messages(context) => anthropic::write_event(event, context, out),
             Writer::Chat(writer) => writer.write(event, out),
             Writer::Responses(writer) => writer.write(event, out),
+            Writer::Gemini(writer) => writer.write(event, out),
         }
     }
 
@@ -317,7 +321,7 @@ impl StreamWriter {
     pub fn take_response(&mut self) -> Option<Value> {
         match &mut self.0 {
             Writer::Responses(writer) => writer.take_response().map(Value::Object),
-            Writer::Messages(_) | Writer::Chat(_) => None,
+            Writer::Messages(_) | Writer::Chat(_) | Writer::Gemini(_) => None,
         }
     }
 
@@ -327,6 +331,7 @@ impl StreamWriter {
             Writer::Messages(_) => Vec::new(),
             Writer::Chat(writer) => writer.take_dropped(),
             Writer::Responses(writer) => writer.take_dropped(),
+            Writer::Gemini(writer) => writer.take_dropped(),
         }
     }
 }

@@ -56,7 +56,7 @@ fn is_of_their_host(name: &HeaderName) -> bool {
 fn is_of_account(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
-        "openai-organization" | "openai-project" | "anthropic-workspace-id"
+        "openai-organization" | "openai-project" | "anthropic-workspace-id" | "x-goog-user-project"
     )
 }
 

@@ -4,7 +4,7 @@ use http::HeaderMap;
 use prowess_wire::raw::{Edit, RawObject};
 use url::Url;
 
-use super::{Job, Task, below, get, post};
+use super::{Job, Task, Written, below, get, post};
 use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, Secret};
 
@@ -25,7 +25,7 @@ impl Gemini {
         }
         let operation = operation(job.model, job.stream);
         let mut url = below(&self.base, [&self.api_version, "models", &operation]);
-        if job.stream {
+        if has_events(&job) {
             url.set_query(Some("alt=sse"));
         }
         Ok(post(url, with_key(job.headers, key)?, job.body))
@@ -35,6 +35,9 @@ impl Gemini {
     fn count_request(&self, job: Job<'_>, key: Option<&Secret>) -> Result<HttpRequest, KeyError> {
         let operation = format!("{}:countTokens", job.model);
         let url = below(&self.base, [&self.api_version, "models", &operation]);
+        if job.written != Written::Here {
+            return Ok(post(url, with_key(job.headers, key)?, job.body));
+        }
         let model = serde_json::Value::from(format!("models/{}", job.model)).to_string();
         let body = match RawObject::parse(&job.body) {
             Ok(raw) => raw.edited(&[Edit::Set("model", &model)]),
@@ -63,6 +66,11 @@ pub(super) fn operation(model: &str, stream: bool) -> String {
         "generateContent"
     };
     format!("{model}:{method}")
+}
+
+/// Whether the answer comes as events: a client may also want it as one JSON array.
+pub(super) fn has_events(job: &Job<'_>) -> bool {
+    job.stream && job.written != (Written::ByClient { array: true })
 }
 
 fn with_key(mut headers: HeaderMap, key: Option<&Secret>) -> Result<HeaderMap, KeyError> {

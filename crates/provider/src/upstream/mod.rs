@@ -55,6 +55,20 @@ pub(crate) struct Job<'a> {
     pub(crate) body: Bytes,
     /// Headers to start from: the caller's, or ours.
     pub(crate) headers: HeaderMap,
+    /// Whose words the body is in.
+    pub(crate) written: Written,
+}
+
+/// Whose words the body of a request is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// Ours.
+    Here,
+    /// The client's, which pass as they came.
+    ByClient {
+        /// Whether it wants a stream as one JSON array, which only Gemini's clients may.
+        array: bool,
+    },
 }
 
 /// A kind of provider at an address.
@@ -88,8 +102,9 @@ impl Upstream {
             Upstream::OpenAi(openai) => openai.speaks(client, task),
             Upstream::Azure(_) => openai::speaks(client, task),
             Upstream::Vertex(vertex) => vertex.speaks(client, model),
-            // Bedrock frames Anthropic's events its own way; no client speaks Gemini.
-            Upstream::Bedrock(_) | Upstream::Gemini(_) => false,
+            Upstream::Gemini(_) => client == Client::Gemini,
+            // It frames Anthropic's events its own way.
+            Upstream::Bedrock(_) => false,
         }
     }
 

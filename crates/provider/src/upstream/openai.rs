@@ -72,7 +72,7 @@ impl OpenAi {
 /// What a server with all of OpenAI's paths speaks.
 pub(super) fn speaks(client: Client, task: Task) -> bool {
     match client {
-        Client::Messages => false,
+        Client::Messages | Client::Gemini => false,
         Client::Chat => task == Task::Generate,
         Client::Responses => true,
     }

@@ -20,7 +20,10 @@ pub(crate) struct Vertex {
 
 impl Vertex {
     pub(crate) fn speaks(&self, client: Client, model: &str) -> bool {
-        client == Client::Messages && self.dialect(model) == Dialect::Messages
+        match client {
+            Client::Messages | Client::Gemini => Dialect::from(client) == self.dialect(model),
+            Client::Chat | Client::Responses => false,
+        }
     }
 
     /// Models are told apart by name: all of Anthropic's begin alike.
@@ -80,7 +83,7 @@ impl Vertex {
             Task::CountTokens => format!("{}:countTokens", job.model),
         };
         let mut url = self.model("google", &operation);
-        if job.stream {
+        if gemini::has_events(&job) {
             url.set_query(Some("alt=sse"));
         }
         post(url, job.headers, job.body)

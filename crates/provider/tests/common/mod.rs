@@ -174,6 +174,8 @@ pub async fn forward(
     let body = Bytes::copy_from_slice(body.as_bytes());
     let raw = RawObject::parse(&body).unwrap();
     let incoming = Incoming {
+        model: "",
+        array: false,
         client,
         task,
         body: &body,

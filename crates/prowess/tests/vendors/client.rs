@@ -11,6 +11,15 @@ pub(crate) fn path(client: Client) -> &'static str {
         Client::Messages => "/v1/messages",
         Client::Chat => "/v1/chat/completions",
         Client::Responses => "/v1/responses",
+        Client::Gemini => panic!("its path names the model: see `model_path`"),
+    }
+}
+
+/// Where Gemini's clients ask a model.
+pub(crate) fn model_path(model: &str, stream: bool) -> String {
+    match stream {
+        true => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
+        false => format!("/v1beta/models/{model}:generateContent"),
     }
 }
 
@@ -53,6 +62,12 @@ pub(crate) fn asks(client: Client, model: &str, stream: bool, skills: &[&str]) -
                 {"type": "function", "name": "weather", "parameters": schema},
             ],
             "input": said,
+        }),
+        Client::Gemini => json!({
+            "systemInstruction": {"parts": [{"text": "Be kind."}]},
+            "container": {"skills": skills},
+            "tools": [{"functionDeclarations": [{"name": "weather", "parametersJsonSchema": schema}]}],
+            "contents": [{"role": "user", "parts": [{"text": "Go."}]}],
         }),
     }
 }
@@ -157,12 +172,37 @@ pub(crate) fn goes_on(
             items.push(json!({"type": "function_call_output", "call_id": id, "output": result}));
             items
         }
+        Client::Gemini => {
+            // Its clients send back what they were told, and often no id.
+            let mut contents = contents(told);
+            let name = &calls_of(answer)[0].1;
+            let result =
+                json!({"functionResponse": {"name": name, "response": {"output": result}}});
+            contents.push(json!({"role": "user", "parts": [result]}));
+            contents
+        }
     };
     let key = match client {
         Client::Responses => "input",
+        Client::Gemini => "contents",
         _ => "messages",
     };
     asked[key].as_array_mut().unwrap().extend(more);
+}
+
+/// The contents of a Gemini answer: one, or one for each event of a stream.
+pub(crate) fn contents(told: &Told) -> Vec<Value> {
+    let whole = serde_json::from_str::<Value>(&told.text).map(|whole| vec![whole]);
+    let fragments = whole.unwrap_or_else(|_| {
+        let events = told.text.lines();
+        let events = events.filter_map(|line| line.strip_prefix("data: "));
+        events
+            .map(|event| serde_json::from_str(event).unwrap())
+            .collect()
+    });
+    let contents = fragments.iter();
+    let contents = contents.map(|fragment| fragment["candidates"][0]["content"].clone());
+    contents.collect()
 }
 
 /// The output of a Responses answer, streamed or not.

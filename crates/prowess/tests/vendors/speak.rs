@@ -56,7 +56,7 @@ impl Vendor {
     /// server, and only a client of the newer one gains by it.
     pub(crate) fn before(self, client: Client) -> Vendor {
         match (self, client) {
-            (Vendor::Responses, Client::Messages | Client::Chat) => Vendor::Chat,
+            (Vendor::Responses, Client::Messages | Client::Chat | Client::Gemini) => Vendor::Chat,
             _ => self,
         }
     }

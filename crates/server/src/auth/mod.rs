@@ -1,6 +1,7 @@
 //! Who is asking, for which tenant, and what they may do.
 //!
-//! A key comes in `x-api-key` or as a bearer token. It is the master key, one of the
+//! A key comes in `x-api-key`, in `x-goog-api-key`, as a bearer token, or on Google's paths
+//! in the query as `key`. It is the master key, one of the
 //! store's virtual keys, or wrong. Without a master key the door is open to whoever
 //! reaches it, which is this machine only; [`open_door`] keeps web pages out.
 
@@ -9,7 +10,7 @@ mod visits;
 
 use std::sync::Arc;
 
-use axum::extract::FromRequestParts;
+use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, StatusCode};
@@ -21,12 +22,17 @@ pub(crate) use visits::Visits;
 use crate::app::App;
 use crate::connections::current;
 use crate::error::ApiError;
+use crate::extract::Query;
+use crate::google::is_google;
 use crate::request_log;
 
 /// By this header the master key names the tenant it acts for.
 const TENANT_HEADER: HeaderName = HeaderName::from_static("prowess-tenant");
 /// Anthropic's clients send their key in this one.
 const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
+/// Google's clients in this one, or in the query.
+const GOOGLE_KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-key");
+const GOOGLE_KEY_QUERY: &str = "key";
 /// How every virtual key begins.
 const VIRTUAL: &str = "sk-pw-";
 
@@ -124,7 +130,8 @@ impl Caller {
     }
 
     async fn find(parts: &Parts, app: &App) -> Result<Caller, ApiError> {
-        let presented = presented(&parts.headers)?;
+        let in_query = key_in_query(parts);
+        let presented = presented(&parts.headers)?.or(in_query.as_deref());
         if let Some(key) = presented.filter(|key| key.starts_with(VIRTUAL)) {
             // The store's answer is at hand as a rule; its way there needs room.
             return match Box::pin(app.store().authenticate(key)).await? {
@@ -141,7 +148,7 @@ impl Caller {
             (None, _) => open_door::check(parts)?,
             (Some(master), Some(key)) if master.matches(key) => {}
             (Some(_), Some(_)) => return Err(unknown_key()),
-            (Some(_), None) => return Err(no_key()),
+            (Some(_), None) => return Err(no_key(in_google(parts))),
         }
         Ok(Caller {
             tenant: chosen_tenant(&parts.headers)?,
@@ -170,14 +177,29 @@ fn presented(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
         None => Ok(None),
         Some(value) => value.to_str().map(Some).map_err(|_| unknown_key()),
     };
-    if let Some(key) = text(&KEY_HEADER)?.filter(|key| !key.is_empty()) {
-        return Ok(Some(key));
+    for name in [&KEY_HEADER, &GOOGLE_KEY_HEADER] {
+        if let Some(key) = text(name)?.filter(|key| !key.is_empty()) {
+            return Ok(Some(key));
+        }
     }
     let bearer = text(&AUTHORIZATION)?.and_then(|value| {
         let (scheme, key) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
     });
     Ok(bearer.filter(|key| !key.is_empty()))
+}
+
+/// The key that a client wrote into its URL, as Google's clients may.
+fn key_in_query(parts: &Parts) -> Option<String> {
+    let query = parts.uri.query().filter(|_| in_google(parts))?;
+    let query = Query::parse(query);
+    query.get(GOOGLE_KEY_QUERY).map(str::to_owned)
+}
+
+fn in_google(parts: &Parts) -> bool {
+    let whole = parts.extensions.get::<OriginalUri>();
+    let path = whole.map_or(parts.uri.path(), |OriginalUri(uri)| uri.path());
+    is_google(path, &parts.headers)
 }
 
 /// The server's owner may act for any tenant.
@@ -188,12 +210,12 @@ fn chosen_tenant(headers: &HeaderMap) -> Result<TenantId, ApiError> {
     }
 }
 
-fn no_key() -> ApiError {
-    ApiError::new(
-        StatusCode::UNAUTHORIZED,
-        "key-missing",
-        "no key: send one in `x-api-key` or as `Authorization: Bearer …`",
-    )
+fn no_key(google: bool) -> ApiError {
+    let message = match google {
+        true => "no key: send one in `x-goog-api-key`, as `?key=…` or as `Authorization: Bearer …`",
+        false => "no key: send one in `x-api-key` or as `Authorization: Bearer …`",
+    };
+    ApiError::new(StatusCode::UNAUTHORIZED, "key-missing", message)
 }
 
 fn unknown_key() -> ApiError {

@@ -14,11 +14,12 @@ use axum::http::header::CONTENT_LENGTH;
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
+use prowess_wire::Client;
 
 pub(crate) use drain::Drained;
 pub(crate) use metrics::Metrics;
 
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, client_of};
 use crate::error::{self, ApiError};
 use crate::request_log::{self, RequestInfo};
 
@@ -43,6 +44,8 @@ pub(crate) struct Exchange {
     started: Instant,
     id: RequestId,
     dialect: Dialect,
+    /// In whose words it is told of an error.
+    client: Client,
     info: Arc<RequestInfo>,
 }
 
@@ -54,6 +57,7 @@ impl Exchange {
             started: Instant::now(),
             id,
             dialect: Dialect::of(request.uri().path(), request.headers()),
+            client: client_of(request.uri().path(), request.headers()),
             info: RequestInfo::new(id, request.method().clone(), route),
         }
     }
@@ -69,7 +73,7 @@ impl Exchange {
 
     /// Ends with the answer, which is given what every answer has.
     pub(crate) fn end(self, response: Response) -> Response {
-        let mut response = told(response, self.dialect, self.id);
+        let mut response = told(response, self.client, self.id);
         let taken = self.started.elapsed();
         let status = response.status().as_u16();
         let info = &self.info;
@@ -97,13 +101,13 @@ fn quiet(route: &str) -> bool {
 }
 
 /// The error a response carries, in the dialect of its request.
-fn told(mut response: Response, dialect: Dialect, id: RequestId) -> Response {
+fn told(mut response: Response, client: Client, id: RequestId) -> Response {
     match response.extensions_mut().remove::<ApiError>() {
         None => response,
         Some(error) => {
             let code = error.code;
             tracing::debug!(code, "refused");
-            let mut told = error::render(&error, dialect, &id.to_string());
+            let mut told = error::render(&error, client, &id.to_string());
             // Such as the methods that would have been allowed.
             for (name, value) in response.headers() {
                 if *name != CONTENT_LENGTH {

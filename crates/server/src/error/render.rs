@@ -10,14 +10,9 @@ use prowess_wire::neutral::{self, ErrorKind};
 use serde_json::Value;
 
 use super::ApiError;
-use crate::dialect::Dialect;
 
 /// The response that tells a client of an error.
-pub(crate) fn render(error: &ApiError, dialect: Dialect, request_id: &str) -> Response {
-    let client = match dialect {
-        Dialect::Anthropic(_) => Client::Messages,
-        Dialect::OpenAi => Client::Chat,
-    };
+pub(crate) fn render(error: &ApiError, client: Client, request_id: &str) -> Response {
     let rendered = prowess_wire::render(client, &neutral(error, request_id));
     let mut response = (error.status, Json(rendered.body)).into_response();
     let headers = response.headers_mut();

@@ -29,14 +29,25 @@ impl Estimate {
     pub(crate) fn of_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
         let number = |field: &str| bound(raw.get(field)?);
         let bound = OUTPUT_FIELDS.iter().filter_map(|field| number(field)).max();
-        let bound = bound
-            .unwrap_or(DEFAULT_OUTPUT_TOKENS)
-            .min(MAX_OUTPUT_TOKENS);
-        let answers = number(ANSWERS_FIELD).unwrap_or(1).max(1);
+        let output = bound.unwrap_or(DEFAULT_OUTPUT_TOKENS);
+        Estimate::new(body, output, number(ANSWERS_FIELD))
+    }
+
+    /// Of a Gemini client's request, whose bounds stand among its settings.
+    pub(crate) fn of_gemini(body: &[u8], raw: &RawObject<'_>) -> Estimate {
+        let settings = raw.settings().ok().flatten();
+        let number = |field: &str| bound(settings.as_ref()?.get_either(field)?);
+        let output = number("maxOutputTokens").unwrap_or(DEFAULT_OUTPUT_TOKENS);
+        Estimate::new(body, output, number("candidateCount"))
+    }
+
+    fn new(body: &[u8], output: u64, answers: Option<u64>) -> Estimate {
+        let output = output.min(MAX_OUTPUT_TOKENS);
+        let answers = answers.unwrap_or(1).max(1);
         let input = (body.len() / BYTES_PER_TOKEN) as u64;
         Estimate {
             input_tokens: input.clamp(1, MAX_INPUT_TOKENS),
-            output_tokens: bound.saturating_mul(answers).min(MAX_OUTPUT_TOKENS),
+            output_tokens: output.saturating_mul(answers).min(MAX_OUTPUT_TOKENS),
         }
     }
 
@@ -96,6 +107,30 @@ mod tests {
         );
         let huge = format!(r#"{{"max_tokens":{},"n":{}}}"#, u64::MAX, u64::MAX);
         assert_eq!(estimate(&huge).1, MAX_OUTPUT_TOKENS);
+    }
+
+    #[test]
+    fn the_bounds_of_a_gemini_request_stand_among_its_settings() {
+        for (body, output) in [
+            (r#"{"generationConfig":{"maxOutputTokens":100}}"#, 100),
+            (
+                r#"{"generation_config":{"max_output_tokens":7,"candidate_count":3}}"#,
+                21,
+            ),
+            (
+                r#"{"generationConfig":{"maxOutputTokens":"9"}}"#,
+                MAX_OUTPUT_TOKENS,
+            ),
+            (
+                r#"{"max_output_tokens":7,"generationConfig":null}"#,
+                DEFAULT_OUTPUT_TOKENS,
+            ),
+            (r#"{"generationConfig":[]}"#, DEFAULT_OUTPUT_TOKENS),
+        ] {
+            let raw = RawObject::parse(body.as_bytes()).unwrap();
+            let estimate = Estimate::of_gemini(body.as_bytes(), &raw);
+            assert_eq!(estimate.output_tokens, output, "{body}");
+        }
     }
 
     #[test]

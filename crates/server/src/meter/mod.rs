@@ -305,5 +305,6 @@ fn word(client: Client) -> &'static str {
         Client::Messages => "messages",
         Client::Chat => "chat",
         Client::Responses => "responses",
+        Client::Gemini => "gemini",
     }
 }

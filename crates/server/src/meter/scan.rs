@@ -1,7 +1,7 @@
 //! Token counts, read from the bytes of a stream as they pass.
 //!
-//! The bytes are not parsed: only the key `"usage":` is looked for, and the object
-//! behind it read. Inside a JSON string its quotes would be escaped, so text of a model
+//! The bytes are not parsed: only the key `"usage":` (of Gemini's, `"usageMetadata":`) is
+//! looked for, and the object behind it read. Inside a JSON string its quotes would be escaped, so text of a model
 //! is never mistaken for it. Where the key does stand elsewhere (in a schema of a tool
 //! that an answer repeats) it can only raise the count: the highest one counts.
 
@@ -13,9 +13,9 @@ use prowess_wire::neutral::Usage;
 
 use super::text::TextCounter;
 
-const KEY: &[u8] = b"\"usage\":";
 /// Searchers are made once: that takes longer than to look through an event.
-static KEYS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(KEY));
+static KEYS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"usage\":"));
+static GEMINI_KEYS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"usageMetadata\":"));
 static EVENTS: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"data:"));
 /// Bytes of a usage object at most.
 const MAX_OBJECT: usize = 4_096;
@@ -23,6 +23,7 @@ const MAX_OBJECT: usize = 4_096;
 /// Looks for token counts in a stream.
 pub(crate) struct Scanner {
     client: Client,
+    keys: &'static Finder<'static>,
     state: State,
     usage: Option<Usage>,
     events: u64,
@@ -50,6 +51,10 @@ impl Scanner {
     pub(crate) fn new(client: Client) -> Scanner {
         Scanner {
             client,
+            keys: match client {
+                Client::Messages | Client::Chat | Client::Responses => &KEYS,
+                Client::Gemini => &GEMINI_KEYS,
+            },
             state: State::Looking(Vec::new()),
             usage: None,
             events: 0,
@@ -85,13 +90,13 @@ impl Scanner {
         while !rest.is_empty() {
             let (before, mut counts) = (rest, None);
             rest = match &mut self.state {
-                State::Looking(tail) => match find(tail, rest) {
+                State::Looking(tail) => match find(self.keys, tail, rest) {
                     Some(after) => {
                         self.state = State::Reading(Object::default());
                         after
                     }
                     None => {
-                        remember(tail, rest);
+                        remember(self.keys.needle().len(), tail, rest);
                         &[]
                     }
                 },
@@ -120,26 +125,37 @@ impl Scanner {
     fn found(&mut self, object: &[u8]) {
         if let Some(usage) = prowess_wire::read_counts(self.client, object) {
             self.counted_text = self.text.bytes();
-            self.usage.get_or_insert_default().raise(&usage);
+            let known = self.usage.get_or_insert_default();
+            match self.client {
+                // Each of its counts is of the whole answer so far.
+                Client::Gemini if tokens(&usage) >= tokens(known) => *known = usage,
+                Client::Gemini => {}
+                Client::Messages | Client::Chat | Client::Responses => known.raise(&usage),
+            }
         }
     }
 }
 
+fn tokens(usage: &Usage) -> u64 {
+    usage.total_input().saturating_add(usage.output_tokens)
+}
+
 /// The bytes behind the key, which may begin in the tail of the bytes before.
-fn find<'b>(tail: &[u8], bytes: &'b [u8]) -> Option<&'b [u8]> {
-    let head = bytes.get(..KEY.len()).unwrap_or(bytes);
+fn find<'b>(keys: &Finder<'_>, tail: &[u8], bytes: &'b [u8]) -> Option<&'b [u8]> {
+    let length = keys.needle().len();
+    let head = bytes.get(..length).unwrap_or(bytes);
     let joint = [tail, head].concat();
-    if let Some(at) = KEYS.find(&joint) {
-        let end = (at + KEY.len()).saturating_sub(tail.len());
+    if let Some(at) = keys.find(&joint) {
+        let end = (at + length).saturating_sub(tail.len());
         return bytes.get(end..);
     }
-    let at = KEYS.find(bytes)?;
-    bytes.get(at + KEY.len()..)
+    let at = keys.find(bytes)?;
+    bytes.get(at + length..)
 }
 
 /// Keeps as many last bytes as could be the beginning of the key.
-fn remember(tail: &mut Vec<u8>, bytes: &[u8]) {
-    let keep = KEY.len() - 1;
+fn remember(length: usize, tail: &mut Vec<u8>, bytes: &[u8]) {
+    let keep = length.saturating_sub(1);
     tail.extend_from_slice(
         bytes
             .get(bytes.len().saturating_sub(keep)..)
@@ -207,6 +223,12 @@ mod tests {
         "data: [DONE]\n\n",
     );
 
+    const GEMINI: &str = concat!(
+        "data: {\"candidates\":[],\"usageMetadata\":{\"promptTokenCount\":30,\"candidatesTokenCount\":2}}\r\n\r\n",
+        "data: {\"usageMetadata\": {\"promptTokenCount\":30,\"candidatesTokenCount\":7,\"thoughtsTokenCount\":3,",
+        "\"cachedContentTokenCount\":20,\"promptTokensDetails\":[{\"modality\":\"TEXT\",\"tokenCount\":30}]}}\r\n\r\n",
+    );
+
     fn scan(client: Client, text: &str, size: usize) -> (u64, u64, u64) {
         let mut scanner = Scanner::new(client);
         for piece in text.as_bytes().chunks(size) {
@@ -232,6 +254,12 @@ mod tests {
         for size in 1..CHAT.len() {
             assert_eq!(scan(Client::Chat, CHAT, size), (10, 20, 10), "{size}");
         }
+        for size in 1..GEMINI.len() {
+            assert_eq!(scan(Client::Gemini, GEMINI, size), (10, 20, 10), "{size}");
+        }
+        // What a model writes as arguments of a call does not lower the count.
+        let forged = format!("{GEMINI}data: {{\"args\":{{\"usageMetadata\":{{}}}}}}\n\n");
+        assert_eq!(scan(Client::Gemini, &forged, 7), (10, 20, 10));
     }
 
     #[test]

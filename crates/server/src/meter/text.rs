@@ -46,6 +46,7 @@ impl TextCounter {
                     b"reasoning_content",
                 ],
                 Client::Responses => &[b"delta"],
+                Client::Gemini => &[b"text"],
             },
             state: State::Between,
             name: Vec::with_capacity(MAX_KEY),
@@ -161,6 +162,11 @@ mod tests {
         "data: {\"type\":\"response.output_text.done\",\"text\":\"Hello\"}\n\n",
     );
 
+    const GEMINI: &str = concat!(
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hello\",\"thought\":true}]}}]}\r\n\r\n",
+        "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\": \"you\"}],\"role\":\"model\"}}]}\r\n\r\n",
+    );
+
     #[test]
     fn text_is_measured_in_any_cut_of_the_bytes() {
         let hello = r#"Hello "text":"x""#.len() as u64;
@@ -168,6 +174,7 @@ mod tests {
             (Client::Messages, MESSAGES, hello + 4 + 2),
             (Client::Chat, CHAT, 3 + 2 + 3),
             (Client::Responses, RESPONSES, 5),
+            (Client::Gemini, GEMINI, 5 + 3),
         ] {
             for size in 1..=stream.len() {
                 let mut counter = TextCounter::new(client);

@@ -23,10 +23,11 @@ use serde_json::{Map, Value, json};
 use crate::auth::{Caller, Need};
 use crate::error::ApiError;
 
-const ABOUT: &str = "Models, skills and files in two vendors' dialects. Below `/anthropic/v1` requests and \
+const ABOUT: &str = "Models, skills and files in the vendors' dialects. Below `/anthropic/v1` requests and \
     answers have Anthropic's shapes, below `/openai/v1` OpenAI's. The same paths are found below \
     `/v1`, where a request with an `anthropic-version` header speaks Anthropic and any other \
-    OpenAI. `/mcp` is neither: it takes JSON-RPC, as MCP's Streamable HTTP has it.";
+    OpenAI. Below `/gemini/v1beta`, and `/v1beta`, models are asked as Google's API has it. \
+    `/mcp` is none of these: it takes JSON-RPC, as MCP's Streamable HTTP has it.";
 
 pub(crate) async fn document(caller: Caller) -> Result<Json<&'static Value>, ApiError> {
     caller.may(Need::Look)?;
@@ -51,11 +52,12 @@ fn build() -> Value {
             "version": env!("CARGO_PKG_VERSION"),
             "description": ABOUT,
         },
-        "security": [{ "apiKey": [] }, { "bearer": [] }, {}],
+        "security": [{ "apiKey": [] }, { "googleKey": [] }, { "bearer": [] }, {}],
         "paths": paths,
         "components": {
             "securitySchemes": {
                 "apiKey": { "type": "apiKey", "in": "header", "name": "x-api-key" },
+                "googleKey": { "type": "apiKey", "in": "header", "name": "x-goog-api-key" },
                 "bearer": { "type": "http", "scheme": "bearer" },
             },
             "schemas": schemas::all(),

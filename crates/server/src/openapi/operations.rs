@@ -21,6 +21,7 @@ pub(super) struct Operation {
 pub(super) enum Mount {
     Anthropic,
     OpenAi,
+    Gemini,
     /// Neither: health and the like.
     Plain,
     /// Those of JSON-RPC.
@@ -37,6 +38,8 @@ pub(super) enum Body {
     DefaultVersion,
     /// A request to a model; these fields must be there.
     Model(&'static [&'static str]),
+    /// A request to a model that its path names.
+    Contents,
     Container,
     ContainerFile,
     /// A message of JSON-RPC.
@@ -51,6 +54,8 @@ pub(super) enum Answer {
     Json,
     /// An object, or a stream of events.
     Stream,
+    /// A list of objects that comes piece by piece, or a stream of events.
+    Pieces,
     /// Bytes of this type.
     Bytes(&'static str),
     /// A message of JSON-RPC or a stream of them; nothing to those that ask for nothing.
@@ -101,6 +106,7 @@ impl Mount {
         match self {
             Mount::Anthropic => "/anthropic/v1",
             Mount::OpenAi => "/openai/v1",
+            Mount::Gemini => "/gemini/v1beta",
             Mount::Plain | Mount::Mcp => "",
         }
     }
@@ -111,6 +117,7 @@ impl Mount {
         let dialect = match self {
             Mount::Anthropic => "Anthropic",
             Mount::OpenAi | Mount::Plain => "OpenAi",
+            Mount::Gemini => "Gemini",
             Mount::Mcp => "Mcp",
         };
         json!({ "$ref": format!("#/components/schemas/{dialect}{name}") })
@@ -135,13 +142,14 @@ impl Operation {
         let path = self
             .path
             .replace(['{', '}'], "")
-            .replace(['/', '.', '-'], "_");
+            .replace(['/', '.', '-', ':'], "_");
         format!("{}{path}", self.method)
     }
 
     fn parameters(&self) -> Vec<Value> {
         let names = self.path.split('/').filter_map(|part| {
-            let name = part.strip_prefix('{')?.strip_suffix('}')?;
+            // Google writes what is wanted behind the name.
+            let (name, _) = part.strip_prefix('{')?.split_once('}')?;
             let pattern = match name {
                 "version" => VERSION,
                 _ => ID,
@@ -184,6 +192,7 @@ impl Answer {
             Answer::Object(name) => vec![json(mount.schema(name))],
             Answer::Json => vec![json(any)],
             Answer::Stream => vec![json(any), events],
+            Answer::Pieces => vec![json(json!({ "type": "array", "items": any })), events],
             Answer::Bytes(kind) => vec![(kind, json!({ "type": "string", "format": "binary" }))],
             Answer::Message => vec![json(mount.schema("Message")), events],
             Answer::Messages => vec![events],
@@ -237,6 +246,12 @@ impl Body {
                 let name = json!({ "type": "string", "minLength": 1 });
                 let all = json!({ "model": name, "stream": { "type": "boolean" } });
                 ("application/json", json!(required), all)
+            }
+            Body::Contents => {
+                let list = json!({ "type": "array", "items": { "type": "object" } });
+                let any = json!({ "type": "object" });
+                let all = json!({ "contents": list, "generationConfig": any, "container": any });
+                ("application/json", json!(["contents"]), all)
             }
             Body::Container => {
                 let name = json!({ "type": "string", "minLength": 1, "maxLength": 200 });

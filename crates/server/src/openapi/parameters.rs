@@ -49,6 +49,11 @@ pub(super) const USAGE: &[Parameter] = &[
         "Of one tenant only; for the server's owner",
     ),
 ];
+pub(super) const ALT: &[Parameter] = &[(
+    "alt",
+    Kind::Words,
+    "`sse` for a stream of events; otherwise it is one JSON array",
+)];
 const CONTAINER_NAME: Parameter = ("name", Kind::Words, "Only containers of this name");
 const AFTER_ANY: Parameter = ("after", Kind::Words, "The `last_id` of the page before");
 

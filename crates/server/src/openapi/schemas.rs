@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 pub(super) fn all() -> Value {
-    let parts = [anthropic(), openai(), mcp()].into_iter();
+    let parts = [anthropic(), openai(), gemini(), mcp()].into_iter();
     let parts = parts.filter_map(|part| part.as_object().cloned());
     Value::Object(parts.flatten().collect())
 }
@@ -95,6 +95,25 @@ fn openai() -> Value {
         "OpenAiError": object(&[("error", object(&[
             ("message", text()), ("type", text()),
             ("param", json!({ "type": ["string", "null"] })), ("code", text()),
+        ]))]),
+    })
+}
+
+fn gemini() -> Value {
+    let details = json!({ "type": "array", "items": { "type": "object" } });
+    json!({
+        "GeminiModel": object(&[
+            ("name", text()), ("version", text()), ("displayName", text()),
+            ("supportedGenerationMethods", json!({ "type": "array", "items": text() })),
+        ]),
+        "GeminiModelList": object(&[("models", array("GeminiModel"))]),
+        "GeminiFile": object(&[
+            ("name", text()), ("displayName", text()), ("mimeType", text()),
+            ("sizeBytes", text()), ("createTime", text()), ("state", text()), ("uri", text()),
+        ]),
+        "GeminiError": object(&[("error", object(&[
+            ("code", json!({ "type": "integer" })), ("message", text()), ("status", text()),
+            ("details", details),
         ]))]),
     })
 }

@@ -78,8 +78,27 @@ pub(super) fn all() -> Vec<Operation> {
     all.extend(operations(Mount::Anthropic, &ANTHROPIC_MODELS));
     all.extend(operations(Mount::OpenAi, &OPENAI_MODELS));
     all.extend(operations(Mount::OpenAi, &CONTAINERS));
+    all.extend(operations(Mount::Gemini, &GEMINI));
     all
 }
+
+/// Google's alone.
+#[rustfmt::skip]
+const GEMINI: [Line; 7] = {
+    use Answer::Object;
+    const GENERATE: &str = "/models/{model}:generateContent";
+    const STREAM: &str = "/models/{model}:streamGenerateContent";
+    const COUNT: &str = "/models/{model}:countTokens";
+    [
+        ("post", GENERATE,                 "Ask a model",              &[],        Body::Contents, Answer::Json),
+        ("post", STREAM,                   "Ask a model for a stream", query::ALT, Body::Contents, Answer::Pieces),
+        ("post", COUNT,                    "Count its tokens",         &[],        Body::Contents, Answer::Json),
+        ("get",  "/models",                "List models",              &[],        Body::None,     Object("ModelList")),
+        ("get",  "/models/{model}",        "Get a model",              &[],        Body::None,     Object("Model")),
+        ("get",  "/files/{file}",          "Get a file",               &[],        Body::None,     Object("File")),
+        ("get",  "/files/{file}:download", "Its content",              &[],        Body::None,     ANY),
+    ]
+};
 
 const ASK: Body = Body::Model(&["model", "messages"]);
 const ASK_MESSAGES: Body = Body::Model(&["model", "max_tokens", "messages"]);

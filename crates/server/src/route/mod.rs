@@ -39,6 +39,17 @@ const MOUNTS: [&str; 6] = [
     "/openai/v1/v1",
 ];
 
+/// Where Google's API is found, beside the paths at which models are asked.
+const GOOGLE_MOUNTS: [&str; 7] = [
+    "/v1beta",
+    "/v1beta/v1beta",
+    "/v1alpha",
+    "/gemini/v1",
+    "/gemini/v1beta",
+    "/gemini/v1beta/v1beta",
+    "/gemini/v1alpha",
+];
+
 /// All routes but those at which models are asked.
 pub(crate) fn router(app: App) -> Router {
     let mut router = Router::new()
@@ -50,6 +61,10 @@ pub(crate) fn router(app: App) -> Router {
         .merge(mcp::routes());
     for mount in MOUNTS {
         router = router.nest(mount, api(&app)).merge(gateway::routes(mount));
+    }
+    for mount in GOOGLE_MOUNTS {
+        let google = models::routes().merge(files::google_routes());
+        router = router.nest(mount, google);
     }
     router
         .fallback(nothing_here)

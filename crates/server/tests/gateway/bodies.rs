@@ -25,6 +25,12 @@ pub(crate) fn question(client: Client, model: &str, stream: bool) -> Value {
                 "parameters": schema, "strict": false,
             }],
         }),
+        Client::Gemini => json!({
+            "contents": [{"role": "user", "parts": [{"text": "Weather in Bern?"}]}],
+            "tools": [{"functionDeclarations": [{
+                "name": "weather", "description": "Looks", "parametersJsonSchema": schema,
+            }]}],
+        }),
     }
 }
 

@@ -7,8 +7,8 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Request, StatusCode};
 use bytes::Bytes;
 use prowess_provider::config::{
-    AnthropicOptions, Config, GeminiOptions, Kind, ModelConfig, OpenAiOptions, Policies, Price, ProviderConfig,
-    Retry, ScriptedOptions,
+    AnthropicOptions, Config, GeminiOptions, Kind, ModelConfig, OpenAiOptions, Policies, Price,
+    ProviderConfig, Retry, ScriptedOptions,
 };
 use prowess_provider::{Env, Providers};
 use prowess_server::{App, Front, Settings};
@@ -202,6 +202,7 @@ pub(crate) fn path(client: Client) -> &'static str {
         Client::Messages => "/v1/messages",
         Client::Chat => "/v1/chat/completions",
         Client::Responses => "/v1/responses",
+        Client::Gemini => panic!("its path names the model"),
     }
 }
 

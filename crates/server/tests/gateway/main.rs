@@ -1,4 +1,4 @@
-//! The model gateway over HTTP: clients of three dialects, a mock upstream of each
+//! The model gateway over HTTP: clients of four dialects, a mock upstream of each
 //! vendor, and a scripted model.
 
 #![expect(
@@ -13,6 +13,7 @@ mod bodies;
 mod dropped;
 mod failing;
 mod gateway;
+mod gemini;
 mod leaving;
 mod limits;
 mod models;

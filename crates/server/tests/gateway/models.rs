@@ -85,7 +85,7 @@ async fn what_upstreams_list_is_shown_where_that_is_wanted_and_a_failing_one_lef
         ..Settings::default()
     })
     .await;
-    // Four providers are asked at once; three of them fail.
+    // Five providers are asked at once; four of them fail.
     let list = r#"{"data":[{"id":"m1"},{"id":"m2"}]}"#;
     gateway
         .upstream
@@ -100,5 +100,5 @@ async fn what_upstreams_list_is_shown_where_that_is_wanted_and_a_failing_one_lef
         assert!(names[2].ends_with("/m1") && names[3].ends_with("/m2"));
     }
     // The second list came from memory.
-    assert_eq!(gateway.upstream.requests().await.len(), 4);
+    assert_eq!(gateway.upstream.requests().await.len(), 5);
 }

@@ -85,10 +85,13 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     out
 }
 
-/// Anthropic cannot allow some of the tools it was told of, so only those are told.
+/// Anthropic cannot allow some of the tools it was told of, so only those are told. A tool
+/// without a name cannot be among them, and is dropped for another reason.
 fn hidden(request: &Request, name: &str) -> bool {
     match &request.tool_choice {
-        Some(ToolChoice::Allowed { names, .. }) => !names.iter().any(|allowed| allowed == name),
+        Some(ToolChoice::Allowed { names, .. }) => {
+            !name.is_empty() && !names.iter().any(|allowed| allowed == name)
+        }
         _ => false,
     }
 }

@@ -6,6 +6,7 @@
 mod details;
 mod extra;
 mod finish;
+mod from_gemini;
 mod message_in;
 mod message_out;
 mod part_in;

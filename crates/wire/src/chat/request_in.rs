@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::message_in::read_messages;
 use super::tools::{read_choice, read_tool};
-use crate::{Client, Dialect};
 use crate::error::WireError;
 use crate::fields::{Fields, Path, string, wrong};
 use crate::neutral::{Format, Request};
+use crate::{Client, Dialect};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     let root = Path::Body(Client::Chat);

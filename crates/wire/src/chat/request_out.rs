@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::from_gemini::take_shared;
 use super::message_out::write_messages;
 use super::tools::{write_choice, write_tools};
 use crate::Dialect;
@@ -99,11 +100,7 @@ fn write_reasoning(request: &Request, options: &WriteOptions, body: &mut Map, dr
         body.insert("thinking".to_owned(), json!({"type": "disabled"}));
         return;
     }
-    put(
-        body,
-        "reasoning_effort",
-        effort_of(request, options, drops),
-    );
+    put(body, "reasoning_effort", effort_of(request, options, drops));
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     if let (None, Some(ThinkingMode::Adaptive | ThinkingMode::Other(_))) = (&request.effort, mode) {
         let why = "Chat Completions takes an effort only: the model thinks as much as it sees fit";
@@ -177,6 +174,7 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
                 }
             }
         }
+        Dialect::Gemini => drops.rest(&Path::Root, &take_shared(&request.rest, body)),
         _ => drops.rest(&Path::Root, &request.rest),
     }
     if request.stream {

@@ -1,14 +1,27 @@
-//! Google's error bodies, read.
+//! Google's error bodies, both ways.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::neutral::{ApiError, ErrorKind};
+use crate::neutral::{ApiError, ErrorKind, Map};
+use crate::render::Rendered;
 
 /// The error of an answer: an envelope, or a list of one.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(body).ok()?;
-    let envelope = value.get(0).unwrap_or(&value);
-    Some(read_error_value(Some(status), envelope.get("error")?))
+    Some(read_error_value(
+        Some(status),
+        envelope(&value).get("error")?,
+    ))
+}
+
+/// Whether a body is an error as Google's clients know it.
+pub(crate) fn is_error(body: &Value) -> bool {
+    let message = envelope(body).get("error").and_then(|e| e.get("message"));
+    message.is_some_and(Value::is_string)
+}
+
+fn envelope(body: &Value) -> &Value {
+    body.get(0).unwrap_or(body)
 }
 
 /// The inner error object; in a stream its own code tells the status.
@@ -47,4 +60,71 @@ fn kind_of(word: &str) -> Option<ErrorKind> {
         "INTERNAL" | "UNKNOWN" => Some(ErrorKind::Api),
         _ => None,
     }
+}
+
+/// An error as Google's clients know it.
+pub(crate) fn render_error(error: &ApiError) -> Rendered {
+    // Google has no status of its own for a server with too much to do.
+    let status = match error.status {
+        529 => 503,
+        status => status,
+    };
+    let mut inner = Map::new();
+    inner.insert("code".to_owned(), status.into());
+    inner.insert("message".to_owned(), error.message.as_str().into());
+    inner.insert("status".to_owned(), word_of(error.kind, status).into());
+    inner.insert("details".to_owned(), details(error).into());
+    let body = json!({"error": inner});
+    Rendered::new(error, status, body, "x-request-id")
+}
+
+fn word_of(kind: ErrorKind, status: u16) -> &'static str {
+    match (kind, status) {
+        (_, 501) => "UNIMPLEMENTED",
+        (ErrorKind::Api, 502 | 503) | (ErrorKind::Overloaded, _) => "UNAVAILABLE",
+        (ErrorKind::InvalidRequest | ErrorKind::TooLarge, _) => "INVALID_ARGUMENT",
+        (ErrorKind::Authentication, _) => "UNAUTHENTICATED",
+        (ErrorKind::Billing, _) => "FAILED_PRECONDITION",
+        (ErrorKind::Permission, _) => "PERMISSION_DENIED",
+        (ErrorKind::NotFound, _) => "NOT_FOUND",
+        (ErrorKind::Conflict, _) => "ABORTED",
+        (ErrorKind::RateLimit, _) => "RESOURCE_EXHAUSTED",
+        (ErrorKind::Timeout, _) => "DEADLINE_EXCEEDED",
+        (ErrorKind::Api, _) => "INTERNAL",
+    }
+}
+
+/// More for machines, in the forms that Google has for it: those that the upstream gave,
+/// and one of ours.
+fn details(error: &ApiError) -> Vec<Value> {
+    let mut metadata = Map::new();
+    let mut given = Vec::new();
+    match error.details.as_deref() {
+        Some(Value::Object(map)) => {
+            for (key, value) in map {
+                match (key.as_str(), value) {
+                    ("google", Value::Array(details)) => given.clone_from(details),
+                    (_, Value::String(_)) => drop(metadata.insert(key.clone(), value.clone())),
+                    // All values are text there.
+                    _ => drop(metadata.insert(key.clone(), value.to_string().into())),
+                }
+            }
+        }
+        Some(other) => drop(metadata.insert("info".to_owned(), other.to_string().into())),
+        None => {}
+    }
+    for (key, value) in [("param", &error.param), ("requestId", &error.request_id)] {
+        if let Some(value) = value {
+            metadata.insert(key.to_owned(), value.as_str().into());
+        }
+    }
+    if error.code.is_some() || !metadata.is_empty() {
+        given.push(json!({
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": error.code.as_deref().unwrap_or_default(),
+            "domain": "prowess",
+            "metadata": metadata,
+        }));
+    }
+    given
 }

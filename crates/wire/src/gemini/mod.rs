@@ -1,20 +1,48 @@
-//! Gemini generateContent: an upstream dialect.
+//! Gemini generateContent, spoken by upstreams and by clients.
 //!
-//! Owns the writing of its requests and the reading of its answers, streams and
-//! errors. The model is named in the path, not in the body.
+//! Owns the reading and writing of its requests, answers, streams and errors. The model is
+//! named in the path, not in the body, and so is whether the answer is streamed.
+//!
+//! | direction | files |
+//! |---|---|
+//! | a client's request | `request_in`, `turn_in`, `block_in`, `tools_in`, `settings_in`, `schema_in` |
+//! | to an upstream | `request_out`, `part_out`, `tools_out`, `settings_out` |
+//! | its answer | `response_in`, `stream_in`, `parts_in` |
+//! | to a client | `response_out`, `stream_out`, `answer_out` |
+//!
+//! `camel`, `signature` and `code` are for both ways of a client.
 
+mod answer_out;
+mod block_in;
+mod camel;
+mod code;
 mod error;
 mod part_out;
 mod parts_in;
 mod recording_out;
+mod request_in;
 mod request_out;
 mod response_in;
+mod response_out;
+mod schema_in;
+mod settings_in;
 mod settings_out;
+mod signature;
 mod stream_in;
+mod stream_out;
 mod thinking_out;
+mod tools_in;
 mod tools_out;
+mod turn_in;
 
-pub(crate) use error::read_error;
+#[cfg(test)]
+pub(crate) use answer_out::write_usage;
+pub(crate) use camel::camel;
+pub(crate) use error::{is_error, read_error, render_error};
+pub(crate) use request_in::read_request;
 pub(crate) use request_out::write_request;
 pub(crate) use response_in::read_response;
+pub(crate) use response_out::write_response;
+pub(crate) use settings_in::{INCLUDE_THOUGHTS, shows_thoughts};
 pub(crate) use stream_in::GeminiReader;
+pub(crate) use stream_out::GeminiWriter;

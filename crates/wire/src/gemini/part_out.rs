@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::recording_out;
+use super::{code, recording_out};
 use crate::Dialect;
 use crate::arguments;
 use crate::drops::Drops;
@@ -12,12 +12,15 @@ use crate::error::WireError;
 use crate::fields::Path;
 use crate::media_types::media_type_of;
 use crate::names::{safe_id, safe_name};
-use crate::neutral::{Block, Content, Source, tagged_system};
+use crate::neutral::{Block, Content, Map, Source, tagged_system};
 use crate::plain::{ToolText, document_text, note_texts, tool_text};
 use crate::sealed::{Sealed, open};
 
 /// Writes the parts of one turn.
 pub(super) struct Parts<'a> {
+    /// Whether the request is a Gemini client's, so that what it alone understands can go
+    /// back.
+    pub(super) own: bool,
     /// Names of the tools by the ids of their calls.
     pub(super) names: &'a HashMap<&'a str, &'a str>,
     pub(super) drops: &'a mut Drops,
@@ -36,6 +39,7 @@ impl Parts<'_> {
         path: &Path<'_>,
     ) -> Result<(), WireError> {
         self.note(block, path);
+        let before = self.out.len();
         match &block.content {
             Content::Text(text) if is_system => self.push(json!({"text": tagged_system(text)})),
             Content::Text(text) if text.is_empty() => self.drops.add(path, "empty text"),
@@ -46,6 +50,21 @@ impl Parts<'_> {
             } => self.thought(thinking, signature, path),
             Content::RedactedThinking { .. } => {
                 self.drops.add(path, "a thought only Anthropic can read");
+            }
+            Content::ServerToolUse { id, name, input } if code::is_googles(id) => {
+                self.push(code::write_call(id, name, input));
+            }
+            Content::ServerToolResult {
+                tool_use_id: id,
+                content,
+                ..
+            } if code::is_googles(id) => {
+                for part in code::write_result(id, content) {
+                    self.push(part);
+                }
+            }
+            Content::Other { kind } if self.own && block.rest.contains_key(kind) => {
+                self.push(Value::Object(block.rest.clone()));
             }
             Content::ToolUse { id, name, input } => {
                 let args = arguments::object(input, path, self.drops);
@@ -60,9 +79,12 @@ impl Parts<'_> {
                 is_error,
             } => self.result(tool_use_id, content, *is_error, path)?,
             _ => {
-                let part = media(block, path, self.drops)?;
+                let part = media(block, self.own, path, self.drops)?;
                 self.push(part);
             }
+        }
+        if self.own && self.out.len() > before {
+            self.restore(block);
         }
         Ok(())
     }
@@ -83,10 +105,23 @@ impl Parts<'_> {
         self.out.push(part);
     }
 
+    /// Gives a part back what stood beside its content.
+    fn restore(&mut self, block: &Block) {
+        let Some(part) = self.out.last_mut().and_then(Value::as_object_mut) else {
+            return;
+        };
+        if !matches!(block.content, Content::Other { .. }) {
+            give_back(part, &block.rest);
+        }
+    }
+
     fn note(&mut self, block: &Block, path: &Path<'_>) {
         if block.cache_control.is_some() {
             self.drops
                 .add(path.key("cache_control"), "Gemini caches prompts by itself");
+        }
+        if self.own {
+            return;
         }
         match recording_out::field(block) {
             Some(_) => self.drops.rest(path, &recording_out::rest(block)),
@@ -123,17 +158,23 @@ impl Parts<'_> {
         let ToolText { text, media: files } = tool_text(content, false);
         note_texts(content, &files, path, self.drops);
         let key = if is_error { "error" } else { "output" };
+        // What a Gemini client said with an object was read as the object's text.
+        let object = serde_json::from_str::<Map>(&text).ok();
+        let said = match object.filter(|_| self.own && !is_error) {
+            Some(object) => Value::Object(object),
+            None => json!({key: text}),
+        };
         let mut response = json!({
             "id": safe_id(id),
             "name": safe_name(name),
-            "response": {key: text},
+            "response": said,
         });
         let mut parts = Vec::new();
         for (i, block) in files {
             let path = path.key("content");
             let path = &path.block(i, block);
             self.note(block, path);
-            parts.push(media(block, path, self.drops)?);
+            parts.push(media(block, self.own, path, self.drops)?);
         }
         if let (false, Some(map)) = (parts.is_empty(), response.as_object_mut()) {
             map.insert("parts".to_owned(), parts.into());
@@ -144,7 +185,7 @@ impl Parts<'_> {
 }
 
 /// An image, a document or a recording.
-fn media(block: &Block, path: &Path<'_>, drops: &mut Drops) -> Result<Value, WireError> {
+fn media(block: &Block, own: bool, path: &Path<'_>, drops: &mut Drops) -> Result<Value, WireError> {
     if let Some(part) = recording_out::part(block) {
         return Ok(part);
     }
@@ -153,17 +194,21 @@ fn media(block: &Block, path: &Path<'_>, drops: &mut Drops) -> Result<Value, Wir
         Content::Document { source, title } => (source, title.as_deref()),
         other => return Err(unsupported(path, other.kind())),
     };
-    if let (Some(_), Source::Base64 { .. } | Source::Url(_)) = (title, source) {
+    if let (false, Some(_), Source::Base64 { .. } | Source::Url(_)) = (own, title, source) {
         drops.add(path.key("title"), "Gemini's files have no name");
     }
+    let name = title.filter(|_| own);
     Ok(match source {
         Source::Base64 { media_type, data } => {
-            json!({"inlineData": {"mimeType": media_type, "data": data}})
+            json!({"inlineData": named(json!({"mimeType": media_type, "data": data}), name)})
         }
-        Source::Url(url) => match media_type_of(url) {
-            Some(mime) => json!({"fileData": {"fileUri": url, "mimeType": mime}}),
-            None => json!({"fileData": {"fileUri": url}}),
-        },
+        Source::Url(url) => {
+            let file = match media_type_of(url) {
+                Some(mime) => json!({"fileUri": url, "mimeType": mime}),
+                None => json!({"fileUri": url}),
+            };
+            json!({"fileData": named(file, name)})
+        }
         Source::Text { data, .. } => json!({"text": document_text(title, data)}),
         Source::Blocks(blocks) => {
             let texts: Option<Vec<&str>> = blocks.iter().map(Block::as_text).collect();
@@ -180,6 +225,33 @@ fn media(block: &Block, path: &Path<'_>, drops: &mut Drops) -> Result<Value, Wir
     })
 }
 
+fn named(mut file: Value, name: Option<&str>) -> Value {
+    if let (Some(name), Some(map)) = (name, file.as_object_mut()) {
+        map.insert("displayName".to_owned(), name.into());
+    }
+    file
+}
+
 fn unsupported(path: &Path<'_>, what: &str) -> WireError {
     WireError::no_part(Dialect::Gemini, path, what)
+}
+
+/// Puts fields back where a reader found them: those of a file belong inside it.
+fn give_back(part: &mut Map, rest: &Map) {
+    for (key, value) in rest {
+        let holder = match key.as_str() {
+            "mimeType" | "displayName" if part.contains_key("fileData") => "fileData",
+            "mimeType" | "displayName" if part.contains_key("inlineData") => "inlineData",
+            key => key,
+        };
+        match (part.get_mut(holder).and_then(Value::as_object_mut), value) {
+            (Some(inner), _) if holder != key => {
+                inner.insert(key.clone(), value.clone());
+            }
+            (Some(inner), Value::Object(more)) => inner.extend(more.clone()),
+            _ => {
+                part.insert(key.clone(), value.clone());
+            }
+        }
+    }
 }

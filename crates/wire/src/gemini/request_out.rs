@@ -4,15 +4,19 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
+use super::code;
 use super::part_out::Parts;
 use super::settings_out::{unknown_fields, write_settings};
-use super::tools_out::{write_choice, write_tools};
+use super::tools_out::{server_tools, write_choice, write_tools};
+use crate::Dialect;
 use crate::chat::STAND_IN;
 use crate::context::{Outgoing, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM, put};
-use crate::neutral::{Block, Content, Map, Message, Request, Role, Turn, push_turn, turns, unroll};
+use crate::neutral::{
+    Block, Content, Map, Message, Request, Role, Turn, push_turn, turns, unroll_but,
+};
 use crate::plain::system_texts;
 
 pub(crate) fn write_request(
@@ -28,10 +32,18 @@ pub(crate) fn write_request(
     );
     let contents = write_contents(request, options, &mut drops)?;
     body.insert("contents".to_owned(), contents.into());
-    let tools = write_tools(request, &mut drops);
+    let functions = write_tools(request, &mut drops);
+    let mut tools = server_tools(request);
+    let choice = match functions.is_empty() {
+        true => None,
+        false => {
+            tools.insert(0, json!({"functionDeclarations": functions}));
+            write_choice(request)?
+        }
+    };
     if !tools.is_empty() {
-        body.insert("tools".to_owned(), json!([{"functionDeclarations": tools}]));
-        put(&mut body, "toolConfig", write_choice(request)?);
+        body.insert("tools".to_owned(), tools.into());
+        put(&mut body, "toolConfig", choice);
     }
     if request.parallel_tool_calls == Some(false) {
         drops.add(
@@ -40,12 +52,29 @@ pub(crate) fn write_request(
         );
     }
     write_settings(request, options, &mut body, &mut drops)?;
-    drops.rest(&Path::Root, &unknown_fields(request));
+    if request.origin == Dialect::Gemini {
+        give_back(&mut body, &request.rest);
+    } else {
+        drops.rest(&Path::Root, &unknown_fields(request));
+    }
     Ok(Outgoing {
         body: Value::Object(body),
         dropped: drops.into_vec(),
         context: ReadContext::of(request),
     })
+}
+
+/// Puts back what only Gemini understands, settings among the settings.
+fn give_back(body: &mut Map, rest: &Map) {
+    for (key, value) in rest {
+        match (body.get_mut(key), value) {
+            (Some(Value::Object(known)), Value::Object(more)) => give_back(known, more),
+            (Some(_), _) => {}
+            (None, _) => {
+                body.insert(key.clone(), value.clone());
+            }
+        }
+    }
 }
 
 fn write_system(request: &Request, drops: &mut Drops) -> Option<Value> {
@@ -65,7 +94,10 @@ fn write_contents(
     options: &WriteOptions,
     drops: &mut Drops,
 ) -> Result<Vec<Value>, WireError> {
-    let messages = unroll(&request.messages, drops);
+    let own = request.origin == Dialect::Gemini;
+    // What Google's servers ran they are told again as such.
+    let kept = |id: &str| own && code::is_googles(id);
+    let messages = unroll_but(&request.messages, &kept, drops);
     for (i, message) in messages.iter().enumerate() {
         drops.rest(&MESSAGES.message(i, message), &message.rest);
     }
@@ -73,6 +105,7 @@ fn write_contents(
     let mut out = Vec::new();
     for turn in turns(&messages, true) {
         let mut parts = Parts {
+            own,
             names: &names,
             drops,
             signature: None,

@@ -108,6 +108,9 @@ fn write_format(request: &Request, config: &mut Map) -> Result<(), WireError> {
             put(config, "responseMimeType", Some("application/json"));
             put(config, "responseJsonSchema", Some(json!(schema)));
         }
+        Some(Format::Other(map)) if request.origin == Dialect::Gemini => {
+            config.extend(map.clone());
+        }
         Some(Format::Other(_)) => {
             return Err(WireError::unsupported(
                 Dialect::Gemini,

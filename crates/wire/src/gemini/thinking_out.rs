@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::effort::{Fitted, fit};
@@ -26,7 +27,9 @@ pub(super) fn thinking(
         return does_not_think(mode, effort, drops);
     }
     let mut map = Map::new();
-    if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
+    // A client of Gemini's says itself whether it is to be shown thoughts.
+    let own = request.origin == Dialect::Gemini;
+    if let (false, Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive)) = (own, mode) {
         map.insert("includeThoughts".to_owned(), true.into());
     }
     match (mode, effort) {

@@ -26,6 +26,7 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
                 (description, input_schema.clone())
             }
             ToolKind::Freeform { description } => (description, freeform_schema()),
+            ToolKind::Server { .. } if request.origin == Dialect::Gemini => continue,
             ToolKind::Server { .. } => {
                 drops.add(path, "a tool that only its vendor's servers run");
                 continue;
@@ -34,13 +35,28 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
         if tool.cache_control.is_some() {
             drops.add(path.key("cache_control"), "Gemini caches prompts by itself");
         }
-        drops.rest(path, &tool.rest);
         let mut map = Map::from_iter([("name".to_owned(), safe_name(&tool.name).into())]);
         put(&mut map, "description", description.clone());
         map.insert("parametersJsonSchema".to_owned(), schema);
+        if request.origin == Dialect::Gemini {
+            map.extend(tool.rest.clone());
+        } else {
+            drops.rest(path, &tool.rest);
+        }
         out.push(Value::Object(map));
     }
     out
+}
+
+/// The tools of Google's servers that a Gemini client wants used.
+pub(super) fn server_tools(request: &Request) -> Vec<Value> {
+    let own = request.origin == Dialect::Gemini;
+    let tools = request.tools.iter().filter(|_| own);
+    let tools = tools.filter_map(|tool| match &tool.kind {
+        ToolKind::Server { kind } => Some(json!({kind: tool.rest})),
+        _ => None,
+    });
+    tools.collect()
 }
 
 pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::item_in::{Item, read_item};
 use super::tools::{read_choice, read_tool};
-use crate::{Client, Dialect};
 use crate::chat::read_schema;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, wrong};
 use crate::neutral::{Block, Content, Format, Message, Request, Role};
+use crate::{Client, Dialect};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     let root = Path::Body(Client::Responses);

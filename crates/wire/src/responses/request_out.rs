@@ -98,11 +98,7 @@ fn write_settings(
 }
 
 /// Effort, and a summary when the client wants to see thoughts.
-fn write_reasoning(
-    request: &Request,
-    options: &WriteOptions,
-    drops: &mut Drops,
-) -> Option<Value> {
+fn write_reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Option<Value> {
     let mut map = Map::new();
     put(&mut map, "effort", effort_of(request, options, drops));
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);

@@ -12,16 +12,20 @@ const EDITOR: &str = "text_editor_code_execution";
 pub(super) fn read_call(item: &Map) -> Option<Content> {
     let commands = item.get("action")?.get("commands")?.as_array()?;
     let lines: Vec<&str> = commands.iter().filter_map(Value::as_str).collect();
-    let line = lines.join("\n");
-    let (name, input) = match edit(&line) {
-        Some(input) => (EDITOR, input),
-        None => (TOOL, json!({"command": line})),
-    };
+    let (name, input) = called(&lines.join("\n"));
     Some(Content::ServerToolUse {
         id: item.get("call_id")?.as_str()?.to_owned(),
         name: name.to_owned(),
         input,
     })
+}
+
+/// The tool and the input that [`command`] told as a command.
+pub(crate) fn called(line: &str) -> (&'static str, Value) {
+    match edit(line) {
+        Some(input) => (EDITOR, input),
+        None => (TOOL, json!({"command": line})),
+    }
 }
 
 /// The editor's input that [`command`] told with its name.
@@ -65,7 +69,7 @@ pub(super) fn read_output(item: &Map) -> Option<Content> {
 
 /// The command a call of a server tool tells: viewing a file is what a shell calls
 /// `cat`; other calls are told with their name and arguments.
-pub(super) fn command(name: &str, input: &Value) -> String {
+pub(crate) fn command(name: &str, input: &Value) -> String {
     let text = |key: &str| input.get(key).and_then(Value::as_str);
     match (name, text("command"), text("path")) {
         (TOOL, Some(command), _) => command.to_owned(),

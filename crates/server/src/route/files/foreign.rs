@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::context::RequestId;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, IsGoogle};
 use crate::error::ApiError;
 use crate::render;
 use crate::route::gateway::{Failure, on_behalf};
@@ -35,7 +35,9 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let IsGoogle(is_google) = IsGoogle::from_request_parts(parts, state).await?;
         let client = match Dialect::from_request_parts(parts, state).await? {
+            _ if is_google => Client::Gemini,
             Dialect::Anthropic(_) => Client::Messages,
             Dialect::OpenAi => Client::Chat,
         };

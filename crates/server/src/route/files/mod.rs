@@ -5,6 +5,7 @@ mod create;
 mod delete;
 mod foreign;
 mod get;
+mod google;
 mod list;
 
 use axum::Router;
@@ -18,6 +19,11 @@ use crate::app::App;
 
 /// Room for the form around the file.
 const FORM_BYTES: u64 = 1 << 20;
+
+/// The files that runs made, where Google's clients look for them.
+pub(super) fn google_routes() -> Router<App> {
+    Router::new().route("/files/{file}", get(google::get))
+}
 
 pub(super) fn routes(app: &App) -> Router<App> {
     let body = app.settings().file_bytes.saturating_add(FORM_BYTES);

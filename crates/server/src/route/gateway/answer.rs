@@ -53,6 +53,8 @@ pub(super) struct Reply {
     pub(super) id: RequestId,
     /// How long the request was.
     pub(super) asked_bytes: usize,
+    /// Whether a stream is to be one JSON array, and no events.
+    pub(super) array: bool,
     /// After how long a silence a stream of ours gives a sign of life.
     pub(super) ping: Option<Duration>,
     pub(super) meter: Meter,
@@ -83,7 +85,11 @@ impl Reply {
             ..
         } = passed;
         tracing::debug!(provider, model, status = status.as_u16(), "passed on");
-        let body = if is_event_stream(&headers) {
+        let body = if self.array && status.is_success() {
+            let client = self.client;
+            let scanned = Scanned::new(body, client, status, self.asked_bytes, self.meter);
+            Body::from_stream(scanned)
+        } else if is_event_stream(&headers) {
             // An error at its end would make it longer.
             headers.remove(CONTENT_LENGTH);
             let client = self.client;
@@ -185,9 +191,14 @@ impl Reply {
     {
         self.adjust(&mut context);
         let left_out = self.left_out(dropped);
+        context.array = self.array;
         let writer = StreamWriter::new(self.client, context);
+        let kind = match self.array {
+            true => "application/json; charset=utf-8",
+            false => "text/event-stream; charset=utf-8",
+        };
         let headers = [
-            (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+            (CONTENT_TYPE, kind),
             (CACHE_CONTROL, "no-cache"),
             (HeaderName::from_static("x-accel-buffering"), "no"),
         ];
@@ -225,6 +236,7 @@ fn count(client: Client, counted: &Counted) -> Response {
         Client::Chat | Client::Responses => {
             json!({ "object": "response.input_tokens", "input_tokens": tokens })
         }
+        Client::Gemini => json!({ "totalTokens": tokens }),
     };
     let mut response = Json(body).into_response();
     if counted.estimated {

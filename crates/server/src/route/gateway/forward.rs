@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::header::ALLOW;
-use axum::http::{HeaderMap, HeaderName, Method, Request};
+use axum::http::{HeaderMap, HeaderName, Method as HttpMethod, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use hyper::body::Body;
@@ -23,6 +23,8 @@ use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::context::RequestId;
 use crate::error::ApiError;
+use crate::extract::Query;
+use crate::google::Method;
 use crate::limits::{Estimate, Refusal};
 use crate::meter::Meter;
 use crate::route::wrong_method;
@@ -45,10 +47,11 @@ where
     B::Error: Into<BoxError>,
 {
     let (parts, body) = request.into_parts();
-    if parts.method != Method::POST {
+    if parts.method != HttpMethod::POST {
         let refusal = wrong_method(parts.method, parts.uri).into_response();
         return Ok(([(ALLOW, "POST")], refusal).into_response());
     }
+    let client = wanted.client;
     let caller = Caller::of(&parts, app).await?;
     caller.may(Need::UseModels)?;
     let underway = caller.key().map(|_| app.requests().begin(&caller.tenant));
@@ -58,6 +61,7 @@ where
     let asked = Asked {
         app,
         caller: &caller,
+        array: is_array(&wanted, parts.uri.query()),
         wanted,
         // Nobody looks for a parent when nothing is traced.
         parent: app.telemetry().and_then(|_| Parent::of(&parts.headers)),
@@ -74,7 +78,7 @@ where
             }
             Ok(response)
         }
-        Err(failure) => failure.tell(wanted.client, id),
+        Err(failure) => failure.tell(client, id),
     }
 }
 
@@ -89,6 +93,8 @@ struct Asked<'a> {
     app: &'a App,
     caller: &'a Caller,
     wanted: Wanted,
+    /// Whether a stream is to be one JSON array, and no events.
+    array: bool,
     parent: Option<Parent>,
     on_behalf: OnBehalf,
     id: RequestId,
@@ -99,25 +105,20 @@ impl Asked<'_> {
         let raw = RawObject::parse(&body)?;
         // What is decided here by a field, the upstream decides by the same one.
         raw.check_unique()?;
-        let peek = raw.peek();
-        let model = peek.model.ok_or_else(|| WireError::Missing {
-            field: "model".to_owned(),
-        })?;
-        let Wanted { client, task } = self.wanted;
-        let mut meter = Meter::start(self.app, self.caller, client, &model, peek.stream);
+        let (client, task) = (self.wanted.client, self.wanted.task);
+        let (model, stream) = self.named(&raw)?;
+        let mut meter = Meter::start(self.app, self.caller, client, &model, stream);
         if task != Task::Generate {
             meter.silence();
         }
         meter.within(self.parent.clone());
-        match self
-            .call(&body, &raw, &model, peek.stream, &mut meter)
-            .await
-        {
+        match self.call(&body, &raw, &model, stream, &mut meter).await {
             Ok((called, kept)) => {
                 let reply = Reply {
                     client,
                     id: self.id,
                     asked_bytes: body.len(),
+                    array: self.array,
                     ping: self.app.settings().ping,
                     meter,
                     kept,
@@ -139,6 +140,19 @@ impl Asked<'_> {
         }
     }
 
+    /// The model that is asked, and whether for a stream: in the path, or in the body.
+    fn named(&self, raw: &RawObject<'_>) -> Result<(String, bool), WireError> {
+        if let Some(path) = &self.wanted.path {
+            raw.check_unique_names()?;
+            return Ok((path.model.clone(), path.method == Method::Stream));
+        }
+        let peek = raw.peek();
+        let model = peek.model.ok_or_else(|| WireError::Missing {
+            field: "model".to_owned(),
+        })?;
+        Ok((model, peek.stream))
+    }
+
     async fn call(
         &self,
         body: &Bytes,
@@ -147,14 +161,16 @@ impl Asked<'_> {
         stream: bool,
         meter: &mut Meter,
     ) -> Result<(Called, Option<Kept>), Failure> {
-        let Wanted { client, task } = self.wanted;
+        let (client, task) = (self.wanted.client, self.wanted.task);
         let route = self.admitted(model, body, raw, meter).await?;
         let incoming = Incoming {
             client,
             task,
             body,
             raw,
+            model,
             stream,
+            array: self.array,
         };
         let runs = self.runs(&incoming, &route).await?;
         let prepared = stored::prepare(self.app, self.caller, &incoming, &route, runs).await?;
@@ -232,11 +248,20 @@ impl Asked<'_> {
             let (limits, store) = (self.app.limits(), self.app.store());
             // Counting tokens uses none.
             let generates = self.wanted.task == Task::Generate;
-            let estimate = generates.then(|| Estimate::of_request(body, raw));
+            let estimate = generates.then(|| match self.wanted.path {
+                Some(_) => Estimate::of_gemini(body, raw),
+                None => Estimate::of_request(body, raw),
+            });
             meter.hold(limits.admit(store, key, &route, estimate).await?);
         }
         Ok(route)
     }
+}
+
+/// Google's streams are events only for those who ask for events.
+fn is_array(wanted: &Wanted, query: Option<&str>) -> bool {
+    let streams = wanted.path.as_ref().map(|path| path.method) == Some(Method::Stream);
+    streams && Query::parse(query.unwrap_or_default()).get("alt") != Some("sse")
 }
 
 fn route(app: &App, model: &str) -> Result<Route, RouteError> {

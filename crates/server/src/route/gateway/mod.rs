@@ -1,4 +1,4 @@
-//! The model gateway: three dialects in, every provider out.
+//! The model gateway: four dialects in, every provider out.
 //!
 //! [`wanted`] says what is asked for at which path. All requests to models then take
 //! the same road: [`forward`] reads one as far as it must to find its
@@ -33,22 +33,34 @@ pub(super) use forward::on_behalf;
 
 use super::MOUNTS;
 use crate::app::App;
+use crate::google::{ModelPath, model_path};
 
 /// What a client speaks and wants.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     client: Client,
     task: Task,
+    /// What the path says where it names the model.
+    path: Option<ModelPath>,
 }
 
 impl Wanted {
     const fn new(client: Client, task: Task) -> Wanted {
-        Wanted { client, task }
+        Wanted {
+            client,
+            task,
+            path: None,
+        }
+    }
+
+    /// The pattern of its path, where that is not the path itself.
+    pub(crate) fn route(&self) -> Option<&'static str> {
+        self.path.as_ref().map(|path| path.method.route())
     }
 }
 
 /// Where models are asked, below each mount.
-const ASKED: [(&str, Wanted); 5] = [
+static ASKED: [(&str, Wanted); 5] = [
     ("/messages", Wanted::new(Client::Messages, Task::Generate)),
     (
         "/messages/count_tokens",
@@ -69,7 +81,14 @@ const ASKED: [(&str, Wanted); 5] = [
 pub(crate) fn wanted(path: &str) -> Option<Wanted> {
     let below = MOUNTS.iter().filter_map(|mount| path.strip_prefix(mount));
     let mut found = below.filter_map(|below| ASKED.iter().find(|(place, _)| *place == below));
-    found.next().map(|(_, wanted)| *wanted)
+    match found.next() {
+        Some((_, wanted)) => Some(wanted.clone()),
+        None => model_path(path).map(|path| Wanted {
+            client: Client::Gemini,
+            task: path.method.task(),
+            path: Some(path),
+        }),
+    }
 }
 
 /// The routes below a mount of what is kept of answers.

@@ -7,7 +7,7 @@ use prowess_engine::{Engine, Run, RunError, RunEvent, RunRequest};
 use prowess_provider::{Caller, Counted, Incoming, Route};
 use prowess_store::TenantId;
 use prowess_wire::neutral::{Collector, Response as Whole, StreamEvent};
-use prowess_wire::{Client, Dropped, ReplyContext, read_request};
+use prowess_wire::{Client, Dropped, ReplyContext};
 
 use super::answer::{self, Reply};
 use super::failure::Failure;
@@ -28,7 +28,7 @@ impl Asked {
         Ok(RunRequest {
             tenant: self.tenant,
             client: incoming.client,
-            request: read_request(incoming.client, incoming.body)?,
+            request: incoming.read()?,
             members: Vec::new(),
             route: self.route,
             caller: self.caller,

@@ -5,10 +5,10 @@ use axum::extract::State;
 use prowess_provider::Target;
 use serde_json::Value;
 
-use super::{object, unknown};
+use super::{google, object, unknown};
 use crate::app::App;
 use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, IsGoogle};
 use crate::error::ApiError;
 use crate::extract::Path;
 
@@ -16,6 +16,7 @@ use crate::extract::Path;
 pub(crate) async fn get(
     State(app): State<App>,
     dialect: Dialect,
+    IsGoogle(is_google): IsGoogle,
     caller: Caller,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, ApiError> {
@@ -24,6 +25,9 @@ pub(crate) async fn get(
     let route = providers.and_then(|providers| providers.route(&name).ok());
     let route = route.filter(|_| caller.may_use(&name));
     let route = route.ok_or_else(|| unknown(&name))?;
+    if is_google {
+        return Ok(Json(google(&name)));
+    }
     let provider = route.targets().first().map(Target::provider);
     Ok(Json(object(dialect, &name, provider.unwrap_or_default())))
 }

@@ -6,12 +6,12 @@ use axum::Json;
 use axum::extract::State;
 use prowess_provider::Providers;
 use prowess_store::Page;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::object;
+use super::{google, object};
 use crate::app::App;
 use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, IsGoogle};
 use crate::error::ApiError;
 use crate::render;
 
@@ -19,6 +19,7 @@ use crate::render;
 pub(crate) async fn list(
     State(app): State<App>,
     dialect: Dialect,
+    IsGoogle(is_google): IsGoogle,
     caller: Caller,
 ) -> Result<Json<Value>, ApiError> {
     caller.may(Need::Look)?;
@@ -32,9 +33,13 @@ pub(crate) async fn list(
         let new = listed.iter().filter(|model| !known.contains(&model.name));
         models.extend(new.cloned());
     }
+    models.retain(|model| caller.may_use(&model.name));
+    if is_google {
+        let items: Vec<_> = models.iter().map(|model| google(&model.name)).collect();
+        return Ok(Json(json!({ "models": items })));
+    }
     let items: Vec<_> = models
         .iter()
-        .filter(|model| caller.may_use(&model.name))
         .map(|model| object(dialect, &model.name, &model.provider))
         .collect();
     Ok(Json(match dialect {

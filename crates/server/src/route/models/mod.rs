@@ -46,6 +46,16 @@ fn object(dialect: Dialect, name: &str, provider: &str) -> Value {
     }
 }
 
+/// A model as Google's API tells of one.
+fn google(name: &str) -> Value {
+    json!({
+        "name": format!("models/{name}"),
+        "version": "1",
+        "displayName": name,
+        "supportedGenerationMethods": ["generateContent", "streamGenerateContent", "countTokens"],
+    })
+}
+
 fn unknown(name: &str) -> ApiError {
     let message = format!("model `{}` not found", prowess_wire::excerpt(name));
     ApiError::new(StatusCode::NOT_FOUND, "model-not-found", message)

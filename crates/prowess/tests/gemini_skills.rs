@@ -1,0 +1,195 @@
+//! Skills for clients of Gemini's API, on models of five vendors: told as code execution,
+//! and brought back in the next request as the model knows it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod server;
+mod vendors;
+
+use prowess_testkit::SkillFixture;
+use prowess_wire::Client;
+use serde_json::{Value, json};
+use vendors::client::{asks, contents, goes_on, model_path, understood};
+use vendors::sent::Sent;
+use vendors::speak::Vendor;
+use vendors::{Place, Told, run};
+
+const COMMAND: &str = "echo -n well > /mnt/data/report.txt; echo made";
+
+async fn place() -> (Place, String) {
+    let place = Place::open(1, "").await;
+    let skill = place.store(&SkillFixture::new("report")).await;
+    (place, skill)
+}
+
+fn bash() -> (&'static str, Value) {
+    ("bash_code_execution", json!({"command": COMMAND}))
+}
+
+/// Has a model take turns; gives what the client was told and what the model was sent.
+async fn talk(
+    place: &Place,
+    vendor: Vendor,
+    stream: bool,
+    asked: &Value,
+    turns: &[(&str, Vec<(&str, Value)>)],
+) -> (Told, Vec<Sent>) {
+    for (text, calls) in turns {
+        let calls: Vec<_> = calls.clone();
+        place.lanes[0].answer(vendor.before(Client::Gemini).calls(stream, text, &calls));
+    }
+    let told = place
+        .post(&model_path(&vendor.model(0), stream), asked)
+        .await;
+    assert_eq!(told.status, 200, "{}", told.text);
+    let requests = place.lanes[0].requests().await;
+    let vendor = vendor.before(Client::Gemini);
+    let sent = requests.iter().map(|request| Sent::read(vendor, request));
+    (told, sent.collect())
+}
+
+fn parts(told: &Told) -> Vec<Value> {
+    let contents = contents(told);
+    let parts = contents
+        .iter()
+        .flat_map(|content| content["parts"].as_array().unwrap());
+    parts.cloned().collect()
+}
+
+fn said(vendor: Vendor, sent: &Sent) -> Vec<String> {
+    let key = match vendor.before(Client::Gemini) {
+        Vendor::Responses => "input",
+        Vendor::Gemini => "contents",
+        _ => "messages",
+    };
+    let all = sent.body[key].as_array().unwrap().iter();
+    all.map(Value::to_string).collect()
+}
+
+#[test]
+fn a_run_is_told_as_code_execution_with_its_files() {
+    run(async {
+        let (place, skill) = place().await;
+        for vendor in Vendor::ALL {
+            for stream in [false, true] {
+                let asked = asks(Client::Gemini, &vendor.model(0), stream, &[&skill]);
+                let turns = [("I make it.", vec![bash()]), ("Done.", vec![])];
+                let (told, sent) = talk(&place, vendor, stream, &asked, &turns).await;
+                assert_eq!(sent.len(), 2, "{vendor:?} {stream}");
+                let parts = parts(&told);
+                let code = parts.iter().find_map(|part| part.get("executableCode"));
+                assert_eq!(code.unwrap()["code"], COMMAND, "{parts:?}");
+                let result = parts
+                    .iter()
+                    .find_map(|part| part.get("codeExecutionResult"));
+                let result = result.unwrap();
+                assert_eq!(result["outcome"], "OUTCOME_OK");
+                assert_eq!(result["output"], "made\n");
+                assert_eq!(result["id"], code.unwrap()["id"]);
+                let file = parts
+                    .iter()
+                    .find(|part| part.get("fileData").is_some())
+                    .unwrap();
+                assert_eq!(file["fileData"]["displayName"], "report.txt");
+                let container = file["partMetadata"]["container"].as_str().unwrap();
+                assert!(
+                    told.text
+                        .contains(&format!("\"container\":{{\"id\":\"{container}\""))
+                );
+                let uri = file["fileData"]["fileUri"].as_str().unwrap();
+                let download = place
+                    .get(&format!("/v1beta/{uri}:download?alt=media"))
+                    .await;
+                assert_eq!(download.text, "well", "{uri}");
+                let texts = parts.iter().filter_map(|part| part["text"].as_str());
+                assert_eq!(texts.collect::<String>(), "I make it.\n\nDone.");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_conversation_that_comes_back_is_the_one_the_model_knows() {
+    run(async {
+        let (place, skill) = place().await;
+        for vendor in Vendor::ALL {
+            for stream in [false, true] {
+                let mut asked = asks(Client::Gemini, &vendor.model(0), stream, &[&skill]);
+                let load = ("load_skill", json!({"name": "report"}));
+                let turns = [
+                    ("I look.", vec![load]),
+                    ("I make it.", vec![bash()]),
+                    ("Done.", vec![]),
+                ];
+                let (told, sent) = talk(&place, vendor, stream, &asked, &turns).await;
+                let known = said(vendor, &sent[2]);
+                let all = asked["contents"].as_array_mut().unwrap();
+                all.extend(contents(&told));
+                all.push(json!({"role": "user", "parts": [{"text": "Thanks."}]}));
+                let turns = [("Gladly.", vec![])];
+                let (_, sent) = talk(&place, vendor, stream, &asked, &turns).await;
+                let again = said(vendor, &sent[0]);
+                assert_eq!(again[..known.len()], known, "{vendor:?} {stream}");
+                assert!(again[known.len()].contains("Done."), "{again:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_clients_own_tool_is_answered_after_ours_even_by_one_that_keeps_only_calls() {
+    run(async {
+        let (place, skill) = place().await;
+        for vendor in Vendor::ALL {
+            for (stream, only_calls) in [(false, false), (true, false), (true, true)] {
+                let mut asked = asks(Client::Gemini, &vendor.model(0), stream, &[&skill]);
+                let own = ("weather", json!({"city": "Bern"}));
+                let turns = [
+                    ("I make it.", vec![bash()]),
+                    ("And the weather?", vec![own]),
+                ];
+                let (told, sent) = talk(&place, vendor, stream, &asked, &turns).await;
+                let known = said(vendor, &sent[1]);
+                let answer = understood(Client::Gemini, stream, &told).unwrap();
+                goes_on(Client::Gemini, &mut asked, &told, &answer, "rain");
+                if only_calls {
+                    for content in asked["contents"].as_array_mut().unwrap() {
+                        let parts = content["parts"].as_array_mut().unwrap();
+                        let kept = |part: &Value| {
+                            part.get("executableCode").is_none()
+                                && part.get("codeExecutionResult").is_none()
+                                && part.get("fileData").is_none()
+                        };
+                        parts.retain(kept);
+                    }
+                }
+                let turns = [("It rains.", vec![])];
+                let (_, sent) = talk(&place, vendor, stream, &asked, &turns).await;
+                let again = said(vendor, &sent[0]);
+                assert_eq!(again[..known.len()], known, "{vendor:?} {stream}");
+                let last = again[known.len()..].concat();
+                assert!(last.contains("weather") && last.contains("rain"), "{last}");
+            }
+        }
+    });
+}
+
+#[test]
+fn tokens_of_a_run_are_counted_with_its_skills() {
+    run(async {
+        let (place, skill) = place().await;
+        let asked = asks(Client::Gemini, &Vendor::Chat.model(0), false, &[&skill]);
+        let path = format!("/v1beta/models/{}:countTokens", Vendor::Chat.model(0));
+        let with = place.post(&path, &asked).await.json();
+        let mut without = asked.clone();
+        without.as_object_mut().unwrap().remove("container");
+        let without = place.post(&path, &without).await.json();
+        let tokens = |told: &Value| told["totalTokens"].as_u64().unwrap();
+        assert!(tokens(&with) > tokens(&without), "{with} {without}");
+    });
+}

@@ -1,0 +1,237 @@
+//! Paths as Google's API has them.
+//!
+//! The model and what is wanted of it stand in the path: `/v1beta/models/{model}:{method}`,
+//! and on Vertex AI behind a project, a location and a publisher. Names of models may hold
+//! slashes and colons; the last colon ends them.
+
+use axum::http::HeaderMap;
+use percent_encoding::percent_decode_str;
+use prowess_provider::Task;
+
+/// The mount below which requests are Google's whatever they look like.
+const MOUNT: &str = "/gemini";
+/// Versions of the API that are Google's alone, and the one that all vendors have.
+const VERSIONS: [&str; 3] = ["v1beta", "v1alpha", "v1beta1"];
+const SHARED_VERSION: &str = "v1";
+/// Some clients write the version of their base URL twice.
+const MOST_VERSIONS: usize = 2;
+
+/// What is asked of a model, and of which.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModelPath {
+    pub(crate) model: String,
+    pub(crate) method: Method,
+}
+
+/// What can be asked of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Generate,
+    Stream,
+    CountTokens,
+}
+
+impl Method {
+    fn named(name: &str) -> Option<Method> {
+        match name {
+            "generateContent" => Some(Method::Generate),
+            "streamGenerateContent" => Some(Method::Stream),
+            "countTokens" => Some(Method::CountTokens),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn task(self) -> Task {
+        match self {
+            Method::Generate | Method::Stream => Task::Generate,
+            Method::CountTokens => Task::CountTokens,
+        }
+    }
+
+    /// The pattern of its paths, for logs and metrics: clients may write anything for the
+    /// model.
+    pub(crate) fn route(self) -> &'static str {
+        match self {
+            Method::Generate => "/v1beta/models/{model}:generateContent",
+            Method::Stream => "/v1beta/models/{model}:streamGenerateContent",
+            Method::CountTokens => "/v1beta/models/{model}:countTokens",
+        }
+    }
+}
+
+/// What a path asks of a model, if it asks anything.
+pub(crate) fn model_path(path: &str) -> Option<ModelPath> {
+    // Most paths are none of Google's, and end otherwise.
+    let last = path.get(path.rfind([':', '%'])?..)?;
+    if !last.ends_with("Content") && !last.ends_with("Tokens") {
+        return None;
+    }
+    let rest = below_version(path)?;
+    let (publisher, rest) = behind_publisher(rest)?;
+    let rest = rest.strip_prefix("models/")?;
+    let rest = percent_decode_str(rest).decode_utf8().ok()?;
+    let (model, method) = rest.rsplit_once(':')?;
+    let method = Method::named(method)?;
+    let model = match publisher {
+        None | Some("google") => model.to_owned(),
+        Some(publisher) => format!("{publisher}/{model}"),
+    };
+    (!model.is_empty()).then_some(ModelPath { model, method })
+}
+
+/// Whether a request speaks Gemini, by its path, or on a path that all vendors share by
+/// the headers that Google's clients send.
+pub(crate) fn is_google(path: &str, headers: &HeaderMap) -> bool {
+    let mut segments = path.split('/').skip(1);
+    let first = segments.next().unwrap_or_default();
+    if path
+        .strip_prefix(MOUNT)
+        .is_some_and(|rest| rest.starts_with('/'))
+        || VERSIONS.contains(&first)
+        || model_path(path).is_some()
+    {
+        return true;
+    }
+    let shared = first == SHARED_VERSION && segments.next() == Some("models");
+    let theirs = ["x-goog-api-key", "x-goog-api-client"];
+    shared && theirs.iter().any(|name| headers.contains_key(*name))
+}
+
+fn below_version(path: &str) -> Option<&str> {
+    let path = path.strip_prefix(MOUNT).unwrap_or(path);
+    let mut rest = path.strip_prefix('/')?;
+    let mut versions = 0;
+    while versions < MOST_VERSIONS
+        && let Some((first, after)) = rest.split_once('/')
+        && (first == SHARED_VERSION || VERSIONS.contains(&first))
+    {
+        versions += 1;
+        rest = after;
+    }
+    (versions > 0).then_some(rest)
+}
+
+/// Goes past the project, the location and the publisher of Vertex AI's paths.
+fn behind_publisher(rest: &str) -> Option<(Option<&str>, &str)> {
+    let rest = match rest.strip_prefix("projects/") {
+        None => rest,
+        Some(rest) => {
+            let (_, rest) = rest.split_once("/locations/")?;
+            rest.split_once('/')?.1
+        }
+    };
+    match rest.strip_prefix("publishers/") {
+        None => Some((None, rest)),
+        Some(rest) => {
+            let (publisher, rest) = rest.split_once('/')?;
+            Some((Some(publisher), rest))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str) -> Option<(String, Method)> {
+        model_path(path).map(|path| (path.model, path.method))
+    }
+
+    #[test]
+    fn a_model_is_found_in_every_form_of_path() {
+        for (path, model, method) in [
+            ("/v1beta/models/m:generateContent", "m", Method::Generate),
+            ("/v1/models/m:countTokens", "m", Method::CountTokens),
+            (
+                "/v1alpha/models/m:streamGenerateContent",
+                "m",
+                Method::Stream,
+            ),
+            (
+                "/gemini/v1beta/models/m:generateContent",
+                "m",
+                Method::Generate,
+            ),
+            ("/gemini/v1/models/m:generateContent", "m", Method::Generate),
+            (
+                "/v1beta/v1beta/models/m:generateContent",
+                "m",
+                Method::Generate,
+            ),
+            (
+                "/v1beta/models/a/b/c:generateContent",
+                "a/b/c",
+                Method::Generate,
+            ),
+            (
+                "/v1beta/models/a%2Fb%20c:generateContent",
+                "a/b c",
+                Method::Generate,
+            ),
+            ("/v1beta/models/m%3AgenerateContent", "m", Method::Generate),
+            (
+                "/v1beta/models/llama:8b:generateContent",
+                "llama:8b",
+                Method::Generate,
+            ),
+            (
+                "/v1/projects/p/locations/l/publishers/google/models/m:countTokens",
+                "m",
+                Method::CountTokens,
+            ),
+            (
+                "/v1beta1/projects/p/locations/l/publishers/openai/models/m:generateContent",
+                "openai/m",
+                Method::Generate,
+            ),
+            (
+                "/v1beta1/publishers/google/models/m:streamGenerateContent",
+                "m",
+                Method::Stream,
+            ),
+        ] {
+            assert_eq!(found(path), Some((model.to_owned(), method)), "{path}");
+        }
+    }
+
+    #[test]
+    fn other_paths_ask_nothing_of_a_model() {
+        for path in [
+            "/v1/messages",
+            "/v1/models/m",
+            "/v1beta/models/m:embedContent",
+            "/v1beta/models/:generateContent",
+            "/models/m:generateContent",
+            "/v1beta/models/%ff:generateContent",
+            "/v1beta/projects/p/models/m:generateContent",
+            "/gemini",
+            "",
+        ] {
+            assert_eq!(found(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn googles_clients_are_told_by_path_or_header() {
+        let plain = HeaderMap::new();
+        let mut google = HeaderMap::new();
+        google.insert("x-goog-api-key", "k".parse().unwrap());
+        for path in [
+            "/v1beta/models",
+            "/gemini/v1/models/m",
+            "/v1alpha/x",
+            "/v1/models/m:countTokens",
+        ] {
+            assert!(is_google(path, &plain), "{path}");
+        }
+        for path in ["/v1/models", "/v1/models/m"] {
+            assert!(
+                !is_google(path, &plain) && is_google(path, &google),
+                "{path}"
+            );
+        }
+        for path in ["/v1/skills", "/v1/chat/completions", "/geminis/v1", "/"] {
+            assert!(!is_google(path, &google), "{path}");
+        }
+    }
+}

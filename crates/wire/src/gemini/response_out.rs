@@ -1,0 +1,80 @@
+//! A generateContent answer, written for a client.
+
+use serde_json::{Value, json};
+
+use super::answer_out::{
+    Signing, call, finish_message, finish_reason, text, thought, whole, write_usage,
+};
+use crate::Dialect;
+use crate::context::ReplyContext;
+use crate::drops::{Dropped, Drops};
+use crate::fields::{Path, put};
+use crate::neutral::{Content, Map, Response, StopReason};
+
+pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
+    let mut drops = Drops::default();
+    let parts = write_parts(response, context, &mut drops);
+    let own = response.origin == Dialect::Gemini;
+    let mut candidate = Map::new();
+    let content = json!({"parts": parts, "role": "model"});
+    candidate.insert("content".to_owned(), content);
+    let reason = finish_reason(response.stop_reason.as_ref());
+    candidate.insert("finishReason".to_owned(), reason.into());
+    if response.stop_reason == Some(StopReason::Refusal) {
+        let message = finish_message(response.stop_details.as_ref());
+        put(&mut candidate, "finishMessage", message);
+    }
+    candidate.insert("index".to_owned(), 0.into());
+    if own {
+        candidate.extend(response.message_rest.clone());
+    }
+    let mut body = Map::new();
+    body.insert("candidates".to_owned(), json!([candidate]));
+    body.insert("usageMetadata".to_owned(), write_usage(&response.usage));
+    let model = context.model_or(&response.model);
+    body.insert("modelVersion".to_owned(), model.into());
+    let id = context.id.as_ref().unwrap_or(&response.id);
+    body.insert("responseId".to_owned(), id.as_str().into());
+    put(&mut body, "container", response.container.clone());
+    if own {
+        body.extend(response.rest.clone());
+    }
+    (Value::Object(body), drops.into_vec())
+}
+
+fn write_parts(response: &Response, context: &ReplyContext, drops: &mut Drops) -> Vec<Value> {
+    let mut signing = Signing::default();
+    let mut parts = Vec::with_capacity(response.content.len());
+    for (i, block) in response.content.iter().enumerate() {
+        let path = Path::Root.key("content");
+        let path = &path.index(i);
+        match &block.content {
+            Content::Thinking { thinking, .. } => {
+                if context.thoughts && !thinking.is_empty() {
+                    parts.push(thought(thinking));
+                }
+                signing.thought(block.clone());
+            }
+            Content::RedactedThinking { .. } => signing.thought(block.clone()),
+            Content::Text(said) => {
+                if !said.is_empty() {
+                    parts.push(signing.part(text(said)));
+                }
+                drops.rest(path, &block.rest);
+            }
+            Content::ToolUse { id, name, input } => {
+                parts.push(signing.part(call(id, name, input, path, drops)));
+            }
+            _ => {
+                let new = whole(block, Some(response.origin), path, drops);
+                parts.extend(new.into_iter().map(|part| signing.part(part)));
+            }
+        }
+    }
+    parts.extend(signing.last());
+    if parts.is_empty() {
+        // Clients take an answer without parts for none at all.
+        parts.push(text(""));
+    }
+    parts
+}

@@ -1,0 +1,148 @@
+//! Thoughts inside Gemini's `thoughtSignature`, for clients that bring back what they do
+//! not understand.
+//!
+//! Many clients leave thoughts out of what they send back, and keep the signature of the
+//! part that followed. So what another vendor's model thought travels there whole, text and
+//! proof; Gemini's own signatures stay as they are. SDKs take the field for bytes in
+//! base64, and may write the other alphabet than they read.
+
+use base64::Engine;
+use base64::alphabet::URL_SAFE;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use serde_json::Value;
+
+use crate::anthropic::{block_to_client, read_block};
+use crate::fields::Path;
+use crate::neutral::{Block, Content};
+use crate::sealed::{Sealed, open as open_signature, seal_gemini};
+
+/// How the bytes begin that hold thoughts of other vendors.
+const MARK: &[u8] = b"prowess.thoughts.1:";
+
+/// Thoughts as the one signature that stands for them; none when there are none that
+/// anybody wants back.
+pub(super) fn seal(thoughts: &[Block]) -> Option<String> {
+    // Gemini asks for nothing but its signature.
+    let mut signed = thoughts.iter().filter(|block| match &block.content {
+        Content::Thinking { signature, .. } => !signature.is_empty(),
+        _ => true,
+    });
+    if let (Some(first), None) = (signed.next(), signed.next())
+        && let Content::Thinking { signature, .. } = &first.content
+        && let Sealed::Gemini(signature) = open_signature(signature)
+    {
+        return Some(signature.to_owned());
+    }
+    if thoughts.is_empty() {
+        return None;
+    }
+    let list: Vec<Value> = thoughts.iter().map(block_to_client).collect();
+    let mut bytes = MARK.to_vec();
+    bytes.extend_from_slice(Value::from(list).to_string().as_bytes());
+    Some(STANDARD.encode(bytes))
+}
+
+/// What a signature stands for.
+pub(super) enum Opened {
+    /// The state of a Gemini model, in the form that [`crate::sealed`] gives it.
+    Gemini(String),
+    /// Whole thoughts.
+    Thoughts(Vec<Block>),
+}
+
+/// Opens a signature that a client brings back.
+pub(super) fn open(signature: &str) -> Opened {
+    match thoughts(signature) {
+        Some(thoughts) => Opened::Thoughts(thoughts),
+        None => Opened::Gemini(seal_gemini(signature)),
+    }
+}
+
+fn thoughts(signature: &str) -> Option<Vec<Block>> {
+    let bytes = decoded(signature)?;
+    let list: Vec<Value> = serde_json::from_slice(bytes.strip_prefix(MARK)?).ok()?;
+    let blocks = list.into_iter().map(|block| read_block(block, &Path::Root));
+    let blocks: Vec<Block> = blocks.collect::<Result<_, _>>().ok()?;
+    let thought = |block: &Block| {
+        matches!(
+            block.content,
+            Content::Thinking { .. } | Content::RedactedThinking { .. }
+        )
+    };
+    blocks.iter().all(thought).then_some(blocks)
+}
+
+/// Bytes of base64 in either alphabet, padded or not.
+pub(super) fn decoded(text: &str) -> Option<Vec<u8>> {
+    const LENIENT: GeneralPurposeConfig =
+        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    const EITHER: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
+    EITHER.decode(url_safe(text)).ok()
+}
+
+fn url_safe(text: &str) -> String {
+    text.replace('+', "-").replace('/', "_")
+}
+
+/// Base64 in the alphabet that all vendors take.
+pub(super) fn standard(text: String) -> String {
+    if !text.contains(['-', '_']) && text.len() % 4 == 0 {
+        return text;
+    }
+    match decoded(&text) {
+        Some(bytes) => STANDARD.encode(bytes),
+        // Whoever reads it will say what is wrong with it.
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thinking(thinking: &str, signature: &str) -> Block {
+        Block::new(Content::Thinking {
+            thinking: thinking.to_owned(),
+            signature: signature.to_owned(),
+        })
+    }
+
+    #[test]
+    fn thoughts_of_other_vendors_come_back_whole_in_either_alphabet() {
+        let data = "x?>~".to_owned();
+        let thoughts = vec![
+            thinking("hm ?>~ ÿÿ", "EqQB+/=="),
+            Block::new(Content::RedactedThinking { data }),
+        ];
+        let sealed = seal(&thoughts).unwrap();
+        let without_padding = url_safe(sealed.trim_end_matches('='));
+        for signature in [sealed, without_padding] {
+            let Opened::Thoughts(back) = open(&signature) else {
+                panic!("{signature}");
+            };
+            assert_eq!(back, thoughts);
+        }
+    }
+
+    #[test]
+    fn a_signature_of_geminis_is_left_alone() {
+        let own = [thinking("hm", "v1.gemini.c2ln")];
+        assert_eq!(seal(&own).as_deref(), Some("c2ln"));
+        for signature in ["c2ln", "skip_thought_signature_validator", "no base64!"] {
+            let Opened::Gemini(back) = open(signature) else {
+                panic!("{signature}");
+            };
+            assert_eq!(back, format!("v1.gemini.{signature}"));
+        }
+        assert_eq!(seal(&[]), None);
+    }
+
+    #[test]
+    fn bytes_are_written_in_the_alphabet_that_all_take() {
+        assert_eq!(standard("-_-_".to_owned()), "+/+/");
+        assert_eq!(standard("YQ".to_owned()), "YQ==");
+        assert_eq!(standard("YQ==".to_owned()), "YQ==");
+        assert_eq!(standard("not base64 -".to_owned()), "not base64 -");
+    }
+}

@@ -1,0 +1,233 @@
+//! A streamGenerateContent stream, written for a client: as events, or as the elements of
+//! one JSON array for clients that did not ask for events.
+
+use serde_json::{Value, json};
+
+use super::answer_out::{
+    Signing, UNSAYABLE, call, finish_message, finish_reason, text, thought, whole, write_usage,
+};
+use super::error::render_error;
+use crate::arguments;
+use crate::context::ReplyContext;
+use crate::drops::{Dropped, Drops};
+use crate::fields::{Path, put};
+use crate::neutral::{Block, Content, Delta, Map, StopReason, StreamEvent};
+use crate::sse::write_json;
+
+/// Writes the fragments of one stream.
+#[derive(Debug)]
+pub(crate) struct GeminiWriter {
+    context: ReplyContext,
+    id: String,
+    model: String,
+    signing: Signing,
+    open: Open,
+    /// How many elements of an array were written.
+    written: usize,
+    drops: Drops,
+}
+
+/// The block being told.
+#[derive(Debug)]
+enum Open {
+    /// Told as it comes, or whole already.
+    Plain,
+    /// A thought, kept for its signature.
+    Thought(Box<Block>),
+    /// A call, told when its arguments are whole.
+    Call(Box<Block>, String),
+}
+
+impl GeminiWriter {
+    pub(crate) fn new(context: ReplyContext) -> Self {
+        GeminiWriter {
+            context,
+            id: String::new(),
+            model: String::new(),
+            signing: Signing::default(),
+            open: Open::Plain,
+            written: 0,
+            drops: Drops::default(),
+        }
+    }
+
+    /// What of the stream so far could not be said.
+    pub(crate) fn take_dropped(&mut self) -> Vec<Dropped> {
+        std::mem::take(&mut self.drops).into_vec()
+    }
+
+    pub(crate) fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
+        match event {
+            StreamEvent::MessageStart { id, model, .. } => {
+                id.clone_into(&mut self.id);
+                if let Some(known) = &self.context.id {
+                    known.clone_into(&mut self.id);
+                }
+                self.model = self.context.model_or(model).to_owned();
+            }
+            StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
+            StreamEvent::BlockDelta { index, delta } => self.delta(*index, delta, out),
+            StreamEvent::BlockStop { index } => self.stop(*index, out),
+            StreamEvent::MessageDelta { .. } => self.last(event, out),
+            StreamEvent::MessageStop => self.end(out),
+            // The SDKs take a comment for a fragment that is not JSON.
+            StreamEvent::Ping => out.extend_from_slice(b"\n\n"),
+            StreamEvent::Error(error) => self.fail(&render_error(error).body, out),
+            StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), UNSAYABLE),
+        }
+    }
+
+    fn start(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
+        self.open = Open::Plain;
+        match &block.content {
+            Content::Text(said) if said.is_empty() => {}
+            Content::Text(said) => self.part(text(said), out),
+            Content::Thinking { thinking, .. } => {
+                self.show(thinking, out);
+                self.open = Open::Thought(Box::new(block.clone()));
+            }
+            Content::RedactedThinking { .. } => self.signing.thought(block.clone()),
+            Content::ToolUse { .. } | Content::ServerToolUse { .. } => {
+                self.open = Open::Call(Box::new(block.clone()), String::new());
+            }
+            _ => self.whole(index, block, out),
+        }
+    }
+
+    fn delta(&mut self, index: usize, delta: &Delta, out: &mut Vec<u8>) {
+        match (delta, &mut self.open) {
+            (Delta::Text(said), _) if said.is_empty() => {}
+            (Delta::Text(said), _) => self.part(text(said), out),
+            (Delta::Thinking(more), Open::Thought(block)) => {
+                if let Content::Thinking { thinking, .. } = &mut block.content {
+                    thinking.push_str(more);
+                }
+                self.show(more, out);
+            }
+            (Delta::Signature(whole), Open::Thought(block)) => {
+                if let Content::Thinking { signature, .. } = &mut block.content {
+                    whole.clone_into(signature);
+                }
+            }
+            (Delta::InputJson(more), Open::Call(_, json)) => json.push_str(more),
+            (Delta::Other(_), _) => {
+                let path = Path::Root.key("content");
+                self.drops.add(path.index(index).key("delta"), UNSAYABLE);
+            }
+            // The deltas of a block that was noted when it began.
+            _ => {}
+        }
+    }
+
+    fn stop(&mut self, index: usize, out: &mut Vec<u8>) {
+        match std::mem::replace(&mut self.open, Open::Plain) {
+            Open::Plain => {}
+            Open::Thought(block) => self.signing.thought(*block),
+            Open::Call(mut block, json) => {
+                if let (
+                    Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. },
+                    false,
+                ) = (&mut block.content, json.is_empty())
+                {
+                    *input = arguments::parse(json);
+                }
+                self.called(index, &block, out);
+            }
+        }
+    }
+
+    fn called(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
+        let Content::ToolUse { id, name, input } = &block.content else {
+            return self.whole(index, block, out);
+        };
+        let path = Path::Root.key("content");
+        let part = call(id, name, input, &path.index(index), &mut self.drops);
+        self.part(part, out);
+    }
+
+    fn whole(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
+        let path = Path::Root.key("content");
+        for part in whole(block, None, &path.index(index), &mut self.drops) {
+            self.part(part, out);
+        }
+    }
+
+    fn show(&mut self, more: &str, out: &mut Vec<u8>) {
+        if self.context.thoughts && !more.is_empty() {
+            self.fragment(vec![thought(more)], Map::new(), Map::new(), out);
+        }
+    }
+
+    fn part(&mut self, part: Value, out: &mut Vec<u8>) {
+        let part = self.signing.part(part);
+        self.fragment(vec![part], Map::new(), Map::new(), out);
+    }
+
+    fn last(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
+        let StreamEvent::MessageDelta {
+            stop_reason,
+            stop_details,
+            container,
+            usage,
+            rest,
+            ..
+        } = event
+        else {
+            return;
+        };
+        let reason = finish_reason(stop_reason.as_ref());
+        let mut end = Map::from_iter([("finishReason".to_owned(), reason.into())]);
+        if *stop_reason == Some(StopReason::Refusal) {
+            let message = finish_message(stop_details.as_ref());
+            put(&mut end, "finishMessage", message);
+        }
+        let mut more = Map::from_iter([("usageMetadata".to_owned(), write_usage(usage))]);
+        put(&mut more, "container", container.clone());
+        more.extend(rest.clone());
+        // The SDKs forget a turn that has a fragment without parts.
+        let part = self.signing.last().unwrap_or_else(|| text(""));
+        self.fragment(vec![part], end, more, out);
+    }
+
+    fn fragment(&mut self, parts: Vec<Value>, end: Map, more: Map, out: &mut Vec<u8>) {
+        let mut candidate = Map::new();
+        let content = json!({"parts": parts, "role": "model"});
+        candidate.insert("content".to_owned(), content);
+        candidate.extend(end);
+        candidate.insert("index".to_owned(), 0.into());
+        let mut body = Map::new();
+        body.insert("candidates".to_owned(), json!([candidate]));
+        body.insert("modelVersion".to_owned(), self.model.as_str().into());
+        body.insert("responseId".to_owned(), self.id.as_str().into());
+        body.extend(more);
+        self.json(&Value::Object(body), out);
+    }
+
+    fn json(&mut self, body: &Value, out: &mut Vec<u8>) {
+        if !self.context.array {
+            return write_json(out, "", body);
+        }
+        out.extend_from_slice(if self.written == 0 { b"[" } else { b",\r\n" });
+        self.written += 1;
+        out.extend_from_slice(body.to_string().as_bytes());
+    }
+
+    fn end(&self, out: &mut Vec<u8>) {
+        if self.context.array {
+            let nothing: &[u8] = if self.written == 0 { b"[" } else { b"" };
+            out.extend_from_slice(nothing);
+            out.extend_from_slice(b"]");
+        }
+    }
+
+    /// Tells that the answer broke off. Google's servers tell it outside of any event, and
+    /// the SDK for JavaScript looks for it only there.
+    fn fail(&mut self, body: &Value, out: &mut Vec<u8>) {
+        self.json(body, out);
+        if self.context.array {
+            return self.end(out);
+        }
+        out.extend_from_slice(body.to_string().as_bytes());
+        out.push(b'\n');
+    }
+}
