@@ -102,7 +102,11 @@ fn write_reasoning(request: &Request, options: &WriteOptions, body: &mut Map, dr
     }
     put(body, "reasoning_effort", effort_of(request, options, drops));
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
-    if let (None, Some(ThinkingMode::Adaptive | ThinkingMode::Other(_))) = (&request.effort, mode) {
+    // Gemini's clients leave it to the model by saying so, which others do by saying nothing.
+    if request.origin != Dialect::Gemini
+        && let (None, Some(ThinkingMode::Adaptive | ThinkingMode::Other(_))) =
+            (&request.effort, mode)
+    {
         let why = "Chat Completions takes an effort only: the model thinks as much as it sees fit";
         drops.add("thinking", why);
     }

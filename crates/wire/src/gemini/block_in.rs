@@ -6,7 +6,7 @@ use super::camel::{fields, items};
 use super::code;
 use super::signature::{decoded, standard};
 use crate::error::WireError;
-use crate::fields::{Fields, Path};
+use crate::fields::{Fields, Path, wrong};
 use crate::media_types::media_type_of;
 use crate::neutral::{Block, Content, Map, Source};
 
@@ -118,14 +118,19 @@ fn read_result(value: Value, path: &Path<'_>, part: &mut Fields<'_>) -> Result<P
     let name = result.opt_string("name")?.unwrap_or_default();
     let id = read_id(&mut result, &name)?;
     let (text, is_error) = outcome(result.take("response"));
-    let mut content = vec![Block::text(text)];
+    let mut content = vec![Block::text(text).at(&path.key("response"))];
     let parts = result.take("parts").map(items).unwrap_or_default();
     let parts_path = path.key("parts");
     for (i, part) in parts.into_iter().enumerate() {
-        let read = read_piece(part, &parts_path.index(i))?;
-        if let Piece::Block(mut block) = read.piece {
-            block.rest.extend(read.rest);
-            content.push(block);
+        let path = &parts_path.index(i);
+        let read = read_piece(part, path)?;
+        match read.piece {
+            Piece::Block(mut block) => {
+                block.rest.extend(read.rest);
+                content.push(block.at(path));
+            }
+            Piece::Text(text) | Piece::Thought(text) => content.push(Block::text(text).at(path)),
+            _ => return Err(wrong(path, "text or a file", &"a call or its result".into())),
         }
     }
     keep(part, "functionResponse", result.rest());

@@ -13,7 +13,7 @@ use crate::Dialect;
 use crate::error::WireError;
 use crate::fields::{Path, wrong};
 use crate::names::made_id;
-use crate::neutral::{Block, Content, Message, Request, Role, Source};
+use crate::neutral::{Block, Content, Map, Message, Request, Role, Source};
 
 /// The instructions, which may also be written as a text alone.
 pub(super) fn read_system(value: Value, path: &Path<'_>) -> Result<Vec<Block>, WireError> {
@@ -71,7 +71,7 @@ impl Turns {
     fn content(&mut self, content: Value, path: &Path<'_>) -> Result<(), WireError> {
         // A text alone is something the user says.
         if let Value::String(text) = content {
-            let mut message = self.open(Role::User, path);
+            let mut message = self.open(Role::User, path, &Map::new());
             message.content.push(Block::text(text).at(path));
             self.close(message);
             return Ok(());
@@ -87,21 +87,25 @@ impl Turns {
         };
         let parts = content.take("parts").map(items).unwrap_or_default();
         let parts_path = path.key("parts");
-        let mut message = self.open(role, path);
+        let rest = content.rest();
+        let mut message = self.open(role, path, &rest);
         for (i, part) in parts.into_iter().enumerate() {
             self.part(part, &parts_path.index(i), &mut message)?;
         }
-        message.rest.append(&mut content.rest());
+        if !rest.is_empty() {
+            message.rest = rest;
+            message.client_path = path.sent();
+        }
         self.close(message);
         Ok(())
     }
 
     /// The message that a content belongs to: the last one, if both are pieces of one
-    /// turn, else a new one.
-    fn open(&mut self, role: Role, path: &Path<'_>) -> Message {
-        let goes_on = self.messages.pop_if(|last| match role {
-            Role::Assistant => last.role == role,
-            _ => last.role == role && last.content.iter().all(is_result),
+    /// turn, else a new one. Unknown fields of both could not be told apart.
+    fn open(&mut self, role: Role, path: &Path<'_>, rest: &Map) -> Message {
+        let goes_on = self.messages.pop_if(|last| {
+            let same_turn = role == Role::Assistant || last.content.iter().all(is_result);
+            last.role == role && same_turn && (last.rest.is_empty() || rest.is_empty())
         });
         goes_on.unwrap_or_else(|| Message::new(role, Vec::new()).at(path))
     }

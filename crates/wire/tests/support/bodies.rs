@@ -678,6 +678,14 @@ fn decoded(text: &str) -> String {
 
 /// Gemini's generateContent.
 impl Tape {
+    /// A field that no dialect knows. Google's servers take both cases; the reader names
+    /// fields in the documented one.
+    fn unknown_camel(&mut self, value: &mut Value) {
+        if self.maybe() {
+            value["xUnknown"] = self.word().into();
+        }
+    }
+
     fn gemini_body(&mut self) -> Value {
         let mut contents = Vec::new();
         for _ in 0..=self.pick(3) {
@@ -690,7 +698,7 @@ impl Tape {
         if self.maybe() {
             let mut function = json!({"name": "look", "parametersJsonSchema": self.schema()});
             function["description"] = self.word().into();
-            self.unknown(&mut function);
+            self.unknown_camel(&mut function);
             body["tools"] = json!([{"functionDeclarations": [function]}]);
             if self.maybe() {
                 body["tools"] = json!([body["tools"][0], {"googleSearch": {}}]);
@@ -699,7 +707,7 @@ impl Tape {
                 body["toolConfig"] = json!({"functionCallingConfig": {"mode": "ANY"}});
             }
         }
-        self.unknown(&mut body);
+        self.unknown_camel(&mut body);
         self.settings(
             &mut body,
             &[
@@ -708,7 +716,7 @@ impl Tape {
                 ("generationConfig.topK", json!(733)),
                 ("generationConfig.maxOutputTokens", json!(7919)),
                 ("generationConfig.stopSequences", json!([])),
-                ("generationConfig.x_inner", json!("WORD")),
+                ("generationConfig.xInner", json!("WORD")),
                 (
                     "generationConfig.thinkingConfig",
                     json!({"thinkingBudget": 2000}),
@@ -728,14 +736,14 @@ impl Tape {
             parts.push(json!({"inlineData": data}));
         }
         let mut user = json!({"role": "user", "parts": parts});
-        self.unknown(&mut user);
+        self.unknown_camel(&mut user);
         out.push(user);
         let mut parts = Vec::new();
         if self.maybe() {
             parts.push(json!({"text": self.word(), "thought": true}));
         }
         let mut text = json!({"text": self.say()});
-        self.unknown(&mut text);
+        self.unknown_camel(&mut text);
         parts.push(text);
         let calls: Vec<String> = (0..self.pick(3)).map(|_| self.id()).collect();
         for id in &calls {
