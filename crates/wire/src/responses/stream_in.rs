@@ -129,6 +129,7 @@ impl ResponsesReader {
                 name: text("name"),
                 arguments: String::new(),
                 freeform: kind == "custom_tool_call",
+                signature: None,
             };
             self.fragment(fragment, out);
         }
@@ -149,6 +150,7 @@ impl ResponsesReader {
             name: None,
             arguments: if freeform { escaped(&delta) } else { delta },
             freeform,
+            signature: None,
         };
         self.fragment(fragment, out);
         Ok(())
@@ -268,6 +270,7 @@ impl ResponsesReader {
                 (false, false) => text,
             },
             freeform,
+            signature: None,
         };
         self.fragment(fragment, out);
         if self.calls.all_complete() {
