@@ -19,6 +19,9 @@ pub struct Dropped {
     pub why: &'static str,
 }
 
+/// Why an unknown field is left out.
+pub(crate) const ONLY_THERE: &str = "only the API it came from has such a field";
+
 /// Objects of which a reader takes some fields and leaves the others where they were.
 const PARTLY_READ: [&str; 13] = [
     "custom",
@@ -47,7 +50,7 @@ impl Drops {
     /// For a request: what is found is named in its client's words.
     pub(crate) fn of(request: &Request) -> Self {
         Drops {
-            found: Vec::new(),
+            found: request.left_out.clone(),
             client: request.client_fields,
         }
     }
@@ -86,8 +89,10 @@ impl Drops {
             Name::Setting(field) => Some(field),
             name => self.client.name(name),
         };
-        let why = "only the API it came from has such a field";
-        self.found.extend(field.map(|field| Dropped { field, why }));
+        self.found.extend(field.map(|field| Dropped {
+            field,
+            why: ONLY_THERE,
+        }));
     }
 
     pub(crate) fn into_vec(self) -> Vec<Dropped> {

@@ -1,6 +1,10 @@
 //! What is known of a model by its name decides what it is sent: settings it refuses are
 //! left out and named, or said in the words it takes.
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests"
+)]
 
 use prowess_wire::{Client, Dialect, Outgoing, WriteOptions, read_request, write_request};
 use serde_json::{Value, json};

@@ -61,6 +61,17 @@ impl Gateway {
         Gateway::at(folder, upstream, settings).await
     }
 
+    /// One with Gemini among its vendors.
+    pub(crate) async fn with_gemini() -> Gateway {
+        let upstream = Arc::new(Upstream::start().await);
+        let folder = Arc::new(tempfile::tempdir().unwrap());
+        let settings = Settings {
+            providers: Some(providers(upstream.url(), true)),
+            ..Settings::default()
+        };
+        Gateway::at(folder, upstream, settings).await
+    }
+
     /// Another server over the same store and the same upstream.
     pub(crate) async fn restarted(&self) -> Gateway {
         let (folder, upstream) = (self.folder.clone(), self.upstream.clone());
@@ -70,7 +81,9 @@ impl Gateway {
     async fn at(folder: Arc<TempDir>, upstream: Arc<Upstream>, settings: Settings) -> Gateway {
         let store = Store::open(&StoreConfig::local(folder.path())).await;
         let settings = Settings {
-            providers: Some(providers(upstream.url())),
+            providers: settings
+                .providers
+                .or_else(|| Some(providers(upstream.url(), false))),
             ..settings
         };
         let app = App::new(store.unwrap(), settings);
@@ -207,7 +220,7 @@ pub(crate) fn path(client: Client) -> &'static str {
 }
 
 /// One vendor of each kind at the same address, and a model that follows a script.
-fn providers(url: &str) -> Providers {
+fn providers(url: &str, gemini: bool) -> Providers {
     let policies = Policies {
         retry: Retry {
             attempts: 2,
@@ -225,19 +238,17 @@ fn providers(url: &str) -> Providers {
     let anthropic = || Kind::Anthropic(AnthropicOptions::default());
     let openai = |responses| Kind::OpenAi(OpenAiOptions { responses });
     let script = ScriptedOptions::Text(SCRIPT.to_owned());
+    let kind = Kind::Gemini(GeminiOptions::default());
+    let gemini = gemini.then(|| at("gem", kind, url.to_owned()));
+    let vendors = [
+        at("ant", anthropic(), url.to_owned()),
+        at("open", anthropic(), url.to_owned()),
+        at("oai", openai(Some(false)), format!("{url}/v1")),
+        at("rsp", openai(Some(true)), format!("{url}/v1")),
+        ProviderConfig::new("stage", Kind::Scripted(script)),
+    ];
     Providers::new(Config {
-        providers: vec![
-            at("ant", anthropic(), url.to_owned()),
-            at("open", anthropic(), url.to_owned()),
-            at("oai", openai(Some(false)), format!("{url}/v1")),
-            at("rsp", openai(Some(true)), format!("{url}/v1")),
-            at(
-                "gem",
-                Kind::Gemini(GeminiOptions::default()),
-                url.to_owned(),
-            ),
-            ProviderConfig::new("stage", Kind::Scripted(script)),
-        ],
+        providers: vendors.into_iter().chain(gemini).collect(),
         models: vec![
             ModelConfig {
                 price: Some(Price {

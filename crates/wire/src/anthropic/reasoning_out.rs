@@ -51,7 +51,7 @@ pub(crate) fn reasoning_of(
     };
     let thinking = match &request.thinking {
         Some(thinking) => writer.stated(thinking),
-        None => writer.from_effort(),
+        None => writer.for_effort(),
     };
     let effort = writer.effort_level(thinking.as_ref());
     Reasoning { thinking, effort }
@@ -98,7 +98,7 @@ impl Writer<'_> {
     }
 
     /// What an effort amounts to for a model that takes none, or that is not to think.
-    fn from_effort(&mut self) -> Option<Value> {
+    fn for_effort(&mut self) -> Option<Value> {
         let effort = self.effort.as_deref()?;
         let Some(budget) = crate::effort::budget(effort) else {
             self.effort = None;

@@ -51,6 +51,7 @@ fn read_system(mut fields: Fields<'_>, request: &mut Request) -> Result<(), Wire
     let content = read_parts(fields.need("content")?, &path)?;
     if request.messages.is_empty() {
         request.system.extend(content);
+        request.leave_out(&fields.path().sent(), &fields.rest());
         return Ok(());
     }
     request.messages.push(Message {
@@ -125,12 +126,13 @@ fn read_assistant(mut fields: Fields<'_>, request: &mut Request) -> Result<(), W
         content.push(Block::text(refusal).at(&path.key("refusal")));
     }
     let calls = fields.opt_list("tool_calls")?.unwrap_or_default();
+    let mut signed = extra::Signed::default();
     for (i, call) in calls.into_iter().enumerate() {
         let path = path.key("tool_calls");
         let path = &path.index(i);
         let mut call = read_call(call, path)?;
         if let Some(extra) = extra::take(&mut call.rest) {
-            let thought = extra::thought_before(&extra, None, path, &mut content);
+            let thought = signed.thought_before(&extra, None, path, &mut content);
             content.push(thought);
         }
         content.push(call);
@@ -210,6 +212,7 @@ pub(super) fn read_call(value: Value, path: &Path<'_>) -> Result<Block, WireErro
         Some(other) => other,
         None => json!({}),
     };
+    fields.keep(key, inner);
     Ok(Block {
         rest: fields.rest(),
         client_path: path.sent(),

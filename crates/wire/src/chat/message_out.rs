@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::extra;
 use super::part_out::Parts;
 use super::reasoning_out::{NOT_TAKEN, Thoughts};
-use super::tools::tool_type;
+use super::tools::{merge, tool_type};
 use crate::Dialect;
 use crate::arguments;
 use crate::blank::settle;
@@ -276,7 +276,7 @@ impl Writer<'_> {
                 if let Some(map) = call.as_object_mut() {
                     put(map, extra::FIELD, extra);
                     if self.parts.own {
-                        map.extend(block.rest.clone());
+                        merge(map, &block.rest);
                     }
                 }
                 said.calls.push(call);
@@ -302,7 +302,8 @@ impl Writer<'_> {
         if block.cache_control.is_some() {
             self.parts.drops.add(path.key("cache_control"), CACHES);
         }
-        if !self.parts.own {
+        // What is said becomes one text, which carries nothing else.
+        if !self.parts.own || block.as_text().is_some() {
             self.parts.drops.rest(path, &block.rest);
         }
         Ok(())

@@ -23,6 +23,8 @@ pub struct Capabilities {
     pub family: Family,
     /// Which sampling parameters it takes.
     pub sampling: Sampling,
+    /// Whether only its vendor's own server is that strict about sampling.
+    pub vendor_sampling: bool,
     /// Which effort levels it takes.
     pub efforts: Efforts,
     /// In which modes it thinks, as Anthropic's API names them.

@@ -17,6 +17,7 @@ const MEDIUM: Efforts = Efforts::Levels(&["medium"]);
 const PLAIN: Capabilities = Capabilities {
     family: Family::Chat,
     sampling: Sampling::Any,
+    vendor_sampling: false,
     efforts: Efforts::None,
     thinking: super::ThinkingModes::Unknown,
     budgets: None,

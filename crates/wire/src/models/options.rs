@@ -16,6 +16,9 @@ impl WriteOptions {
         {
             known.efforts = Efforts::Levels(&["none"]);
         }
+        if known.vendor_sampling && !server.is_vendor {
+            known.sampling = Sampling::Any;
+        }
         let gemini = known.family == Family::Gemini;
         WriteOptions {
             sampling: self.sampling && known.sampling != Sampling::None,
@@ -30,8 +33,7 @@ impl WriteOptions {
             google_signatures: self.google_signatures
                 || server.is_google
                 || (gemini && !server.takes_details),
-            thinking_switch: self.thinking_switch
-                || (server.thinking_switch && known.thinking_switch),
+            thinking_switch: self.thinking_switch || (server.is_vendor && known.thinking_switch),
             server: host.map(|host| tag(host, model)).unwrap_or_default(),
             known,
             ..self
@@ -113,6 +115,12 @@ mod tests {
         assert!(!elsewhere.reasoning_required && !elsewhere.thinking_switch);
         let router = options("google/gemini-3-pro", "openrouter.ai");
         assert!(router.reasoning_details && !router.google_signatures);
+    }
+
+    #[test]
+    fn a_fixed_temperature_is_fixed_at_the_vendors_server_only() {
+        assert!(!options("kimi-k2.5", "api.moonshot.ai").sampling);
+        assert!(options("moonshotai/kimi-k2.5", "api.together.xyz").sampling);
     }
 
     #[test]

@@ -88,6 +88,8 @@ fn kimi(variant: &Variant<'_>, usual: Capabilities) -> Capabilities {
             true => Sampling::None,
             false => Sampling::Any,
         },
+        // Others that run it let it be set.
+        vendor_sampling: true,
         efforts: match version.0 >= 3 {
             true => Efforts::Levels(&["low", "high", "max"]),
             false => Efforts::Unknown,

@@ -10,8 +10,8 @@ pub(super) struct Server {
     pub(super) takes_details: bool,
     /// Whether it is Google's own, which takes signatures in `extra_content`.
     pub(super) is_google: bool,
-    /// Whether it is the vendor of the models that can be told not to think.
-    pub(super) thinking_switch: bool,
+    /// Whether it is the vendor's own server of the models it runs.
+    pub(super) is_vendor: bool,
     /// Whether effort is for it a switch, `none` or nothing, with models of this family.
     pub(super) effort_switch: Option<&'static str>,
     /// Whether it knows the old name of the limit with every model.
@@ -28,13 +28,13 @@ pub(super) fn server(host: &str) -> Server {
     if is("deepseek.com") || is("moonshot.ai") || is("moonshot.cn") || is("kimi.com") {
         return Server {
             wants_thoughts: true,
-            thinking_switch: true,
+            is_vendor: true,
             ..unknown
         };
     }
     if is("z.ai") || is("bigmodel.cn") {
         return Server {
-            thinking_switch: true,
+            is_vendor: true,
             ..unknown
         };
     }

@@ -2,8 +2,9 @@
 
 use serde_json::{Number, Value};
 
-use super::{Block, ClientFields, Map, Message, Tool, ToolChoice};
+use super::{Block, ClientFields, ClientPath, Map, Message, Tool, ToolChoice};
 use crate::Dialect;
+use crate::drops::{Dropped, ONLY_THERE};
 
 /// A request to a model, in no dialect.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +51,8 @@ pub struct Request {
     pub rest: Map,
     /// Which settings the client's body had, and in which dialect.
     pub client_fields: ClientFields,
+    /// What of the client's body has no place in this request, whatever it is written in.
+    pub left_out: Vec<Dropped>,
 }
 
 impl Request {
@@ -77,7 +80,18 @@ impl Request {
             cache_control: None,
             rest: Map::new(),
             client_fields: ClientFields::default(),
+            left_out: Vec::new(),
         }
+    }
+
+    /// Notes unknown fields that nothing in this request can keep.
+    pub(crate) fn leave_out(&mut self, path: &ClientPath, rest: &Map) {
+        let path = path.get().map(|(_, path)| path).unwrap_or_default();
+        let told = rest.iter().filter(|(_, value)| !value.is_null());
+        self.left_out.extend(told.map(|(key, _)| Dropped {
+            field: format!("{path}.{key}"),
+            why: ONLY_THERE,
+        }));
     }
 }
 

@@ -50,7 +50,7 @@ fn wanted(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Optio
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     if let Some(effort) = &request.effort {
         if let Some(ThinkingMode::Enabled { .. }) = mode {
-            let why = "OpenAI takes an effort, and one is given, or a budget, not both";
+            let why = "OpenAI takes no budget, and the effort beside it is sent";
             drops.add("thinking.budget_tokens", why);
         }
         return Some(effort.clone());

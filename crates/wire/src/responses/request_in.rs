@@ -68,6 +68,7 @@ fn read_input(
 fn gather(item: Item, request: &mut Request) {
     if item.role == Role::System && request.messages.is_empty() {
         request.system.extend(item.blocks);
+        request.leave_out(&item.client_path, &item.rest);
         return;
     }
     let message = Message {

@@ -227,9 +227,8 @@ impl Tape {
             1 => {
                 content.push(json!({"type": "thinking", "thinking": self.word(), "signature": ""}))
             }
-            2 => content.push(
-                json!({"type": "thinking", "thinking": self.word(), "signature": "c2ln"}),
-            ),
+            2 => content
+                .push(json!({"type": "thinking", "thinking": self.word(), "signature": "c2ln"})),
             _ => content.push(json!({"type": "redacted_thinking", "data": self.word()})),
         }
         let mut text = json!({"type": "text", "text": self.say()});
@@ -319,7 +318,11 @@ impl Tape {
                 false => json!(self.word()),
                 true => json!([{"type": "text", "text": self.word()}, self.chat_text(false)]),
             };
-            messages.push(json!({"role": role, "content": content}));
+            let mut system = json!({"role": role, "content": content});
+            if self.maybe() {
+                system["name"] = self.word().into();
+            }
+            messages.push(system);
         }
         for _ in 0..=self.pick(3) {
             self.chat_turn(&mut messages);
@@ -422,7 +425,7 @@ impl Tape {
         }
         match self.pick(3) {
             0 => assistant["content"] = self.say().into(),
-            1 => assistant["content"] = json!([{"type": "text", "text": self.say()}]),
+            1 => assistant["content"] = json!([self.chat_text(true)]),
             _ => assistant["refusal"] = self.say().into(),
         }
         self.unknown(&mut assistant);
@@ -436,6 +439,7 @@ impl Tape {
             let mut call = json!({"id": id, "type": "function",
                 "function": {"name": "look", "arguments": arguments}});
             self.unknown(&mut call);
+            self.unknown(&mut call["function"]);
             calls.push(call);
         }
         let ids: Vec<_> = calls.iter().map(|call| call["id"].clone()).collect();
@@ -484,7 +488,9 @@ impl Tape {
             _ => {
                 let mut items = Vec::new();
                 if self.maybe() {
-                    items.push(json!({"role": "developer", "content": self.word()}));
+                    let mut developer = json!({"role": "developer", "content": self.word()});
+                    self.unknown(&mut developer);
+                    items.push(developer);
                 }
                 for _ in 0..=self.pick(3) {
                     self.responses_turn(&mut items);
@@ -575,6 +581,7 @@ impl Tape {
         for _ in 0..=self.pick(2) {
             let mut said = json!({"type": "message", "role": "assistant", "content":
                 [{"type": "output_text", "text": self.say(), "annotations": []}]});
+            self.unknown(&mut said["content"][0]);
             self.unknown(&mut said);
             if self.maybe() {
                 said["phase"] = self.word().into();
