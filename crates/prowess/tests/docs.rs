@@ -25,11 +25,12 @@ use server::Server;
 const ADDRESS: &str = "http://127.0.0.1:4141";
 
 /// The environments of the clients, by what a program imports.
-const CLIENTS: [(&str, &str); 5] = [
+const CLIENTS: [(&str, &str); 6] = [
     ("from prowess import", "prowess"),
     ("from llm_tools_prowess import", "prowess"),
     ("import anthropic", "anthropic-2.8"),
     ("import openai", "openai-3.49"),
+    ("from google import", "google-genai"),
     ("from mcp import", "mcp"),
 ];
 
@@ -216,6 +217,11 @@ fn the_page_for_those_who_come_from_the_vendors_runs() {
 }
 
 #[test]
+fn the_page_about_geminis_clients_runs() {
+    Page::run("gemini.md");
+}
+
+#[test]
 fn the_page_about_mcp_runs() {
     Page::run("mcp.md");
 }
@@ -231,6 +237,7 @@ fn every_block_runs_or_says_that_it_does_not() {
         "guide.md",
         "from-litellm.md",
         "from-anthropic-and-openai.md",
+        "gemini.md",
         "mcp.md",
         OURS,
     ] {

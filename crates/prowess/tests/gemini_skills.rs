@@ -14,6 +14,7 @@ mod vendors;
 use prowess_testkit::SkillFixture;
 use prowess_wire::Client;
 use serde_json::{Value, json};
+use server::{MASTER, Server};
 use vendors::client::{asks, contents, goes_on, model_path, understood};
 use vendors::sent::Sent;
 use vendors::speak::Vendor;
@@ -192,4 +193,38 @@ fn tokens_of_a_run_are_counted_with_its_skills() {
         let tokens = |told: &Value| told["totalTokens"].as_u64().unwrap();
         assert!(tokens(&with) > tokens(&without), "{with} {without}");
     });
+}
+
+#[test]
+fn a_key_in_the_url_is_in_no_log_and_names_of_models_are_in_no_route() {
+    let mut server = Server::start(&[("PROWESS_LOG", "debug")]);
+    let url = server.url().to_owned();
+    run(async move {
+        let http = reqwest::Client::new();
+        for (key, model, status) in [
+            (MASTER, "unmistakable-model", 404),
+            ("sk-pw-wrong-but-secret", "m", 401),
+        ] {
+            for method in ["generateContent", "embedContent"] {
+                let url = format!("{url}/v1beta/models/{model}:{method}?key={key}");
+                let body = r#"{"contents": [{"parts": [{"text": "unmistakable-words"}]}]}"#;
+                let answer = http.post(url).body(body).send().await.unwrap();
+                let told = answer.status().as_u16();
+                assert!(told == status || method == "embedContent", "{told}");
+                assert!(!answer.text().await.unwrap().contains(key));
+            }
+        }
+    });
+    let log = server.log();
+    assert!(
+        log.contains("/v1beta/models/{model}:generateContent"),
+        "{log}"
+    );
+    for secret in [MASTER, "sk-pw-wrong", "unmistakable-words"] {
+        assert!(!log.contains(secret), "{secret} is in the log:\n{log}");
+    }
+    let routes = log.lines().filter(|line| line.contains("\"route\""));
+    for line in routes {
+        assert!(!line.contains("models/unmistakable-model"), "{line}");
+    }
 }

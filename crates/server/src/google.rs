@@ -92,7 +92,7 @@ pub(crate) fn is_google(path: &str, headers: &HeaderMap) -> bool {
     {
         return true;
     }
-    let shared = first == SHARED_VERSION && segments.next() == Some("models");
+    let shared = first == SHARED_VERSION && matches!(segments.next(), Some("models" | "files"));
     let theirs = ["x-goog-api-key", "x-goog-api-client"];
     shared && theirs.iter().any(|name| headers.contains_key(*name))
 }
@@ -224,7 +224,7 @@ mod tests {
         ] {
             assert!(is_google(path, &plain), "{path}");
         }
-        for path in ["/v1/models", "/v1/models/m"] {
+        for path in ["/v1/models", "/v1/models/m", "/v1/files/f:download"] {
             assert!(
                 !is_google(path, &plain) && is_google(path, &google),
                 "{path}"

@@ -73,7 +73,8 @@ pub(crate) fn render_error(error: &ApiError) -> Rendered {
     inner.insert("code".to_owned(), status.into());
     inner.insert("message".to_owned(), error.message.as_str().into());
     inner.insert("status".to_owned(), word_of(error.kind, status).into());
-    inner.insert("details".to_owned(), details(error).into());
+    let word = word_of(error.kind, status);
+    inner.insert("details".to_owned(), details(error, word).into());
     let body = json!({"error": inner});
     Rendered::new(error, status, body, "x-request-id")
 }
@@ -96,7 +97,7 @@ fn word_of(kind: ErrorKind, status: u16) -> &'static str {
 
 /// More for machines, in the forms that Google has for it: those that the upstream gave,
 /// and one of ours.
-fn details(error: &ApiError) -> Vec<Value> {
+fn details(error: &ApiError, word: &str) -> Vec<Value> {
     let mut metadata = Map::new();
     let mut given = Vec::new();
     match error.details.as_deref() {
@@ -121,7 +122,7 @@ fn details(error: &ApiError) -> Vec<Value> {
     if error.code.is_some() || !metadata.is_empty() {
         given.push(json!({
             "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-            "reason": error.code.as_deref().unwrap_or_default(),
+            "reason": error.code.as_deref().unwrap_or(word),
             "domain": "prowess",
             "metadata": metadata,
         }));

@@ -87,7 +87,7 @@ fn url_safe(text: &str) -> String {
 
 /// Base64 in the alphabet that all vendors take.
 pub(super) fn standard(text: String) -> String {
-    if !text.contains(['-', '_']) && text.len() % 4 == 0 {
+    if !text.contains(['-', '_']) && text.len().is_multiple_of(4) {
         return text;
     }
     match decoded(&text) {

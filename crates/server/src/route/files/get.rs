@@ -5,10 +5,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use prowess_store::Error as StoreError;
 
-use super::{Shape, Visitor};
+use super::{Shape, Visitor, google};
 use crate::app::App;
 use crate::auth::{Caller, Need};
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, IsGoogle};
 use crate::error::ApiError;
 use crate::extract::Path;
 use crate::render;
@@ -16,10 +16,14 @@ use crate::render;
 pub(crate) async fn get(
     State(app): State<App>,
     dialect: Dialect,
+    IsGoogle(is_google): IsGoogle,
     caller: Caller,
     visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Response, ApiError> {
+    if is_google {
+        return google::get(State(app), dialect, caller, visitor, Path(id)).await;
+    }
     caller.may(Need::ReadFiles)?;
     let file = match app.store().file(&caller.tenant, &id).await {
         Err(missing @ StoreError::NotFound { .. }) => {
