@@ -1,0 +1,256 @@
+//! Coding agents with skills over MCP: the model loads a skill, calls the tool that then
+//! appears, and answers.
+
+use serde_json::{Value, json};
+
+use crate::agents::{Mcp, Setting};
+use crate::environment::python_program;
+use crate::gateway::{Gateway, model_of};
+use crate::installed::succeeded;
+use crate::matrix::{AIDER, CLAUDE, CODEX, OPENCODE, Row, Wire, rows, works};
+use crate::model::{Plan, Step, Turn};
+use crate::server::MASTER;
+use crate::vendors::speak::Vendor;
+
+const TASK: &str = "Make me a bouncing ball";
+const ANSWER: &str = "The ball is there.";
+const LOAD: &str = "load_skill";
+const MAKE: &str = "bouncing_ball__make_gif";
+const MADE: &str = "/mnt/data/ball.gif";
+
+fn plan() -> Plan {
+    Plan {
+        steps: vec![
+            Step {
+                tool: LOAD,
+                input: json!({"name": "bouncing-ball"}),
+                result: "Tools now available",
+            },
+            Step {
+                tool: MAKE,
+                input: json!({"output": "ball.gif", "size": 32, "frames": 4}),
+                result: MADE,
+            },
+        ],
+        answer: ANSWER.to_owned(),
+    }
+}
+
+/// Checks what the model was sent: everything streamed, to this vendor; the tools of the
+/// server and of its skill by these names; a result for each call, the last one the file's.
+fn check(turns: &[Turn], vendor: Vendor, prefix: &str, context: &str) {
+    for turn in turns {
+        assert_eq!(turn.vendor, vendor, "{context}");
+        assert!(turn.streamed, "{context}");
+        assert!(turn.sent.is_answered(), "{context}: {:?}", turn.sent);
+    }
+    let last = turns.last().unwrap_or_else(|| unreachable!("{context}"));
+    for tool in [LOAD, MAKE, "bash_code_execution"] {
+        let name = format!("{prefix}{tool}");
+        let offered = |turn: &Turn| turn.sent.tools.contains(&name);
+        // Where tools are searched, only those that were found are offered.
+        if tool != "bash_code_execution" || !last.sent.tools.contains(&"ToolSearch".to_owned()) {
+            assert!(
+                turns.iter().any(offered),
+                "{context}: no {name}: {:?}",
+                last.sent.tools
+            );
+        }
+    }
+    let called: Vec<&str> = last
+        .sent
+        .calls
+        .iter()
+        .map(|(_, name)| name.as_str())
+        .collect();
+    assert!(
+        called.contains(&format!("{prefix}{LOAD}").as_str()),
+        "{context}: {called:?}"
+    );
+    assert!(
+        called.contains(&format!("{prefix}{MAKE}").as_str()),
+        "{context}: {called:?}"
+    );
+    let (_, result) = last.sent.results.last().unwrap();
+    assert!(result.contains(MADE), "{context}: {result}");
+}
+
+/// Tries all rows of a program; every other one has its skills by HTTP.
+fn each(program: &str, attempt: impl Fn(&Row, &Setting<'_>)) {
+    let gateway = Gateway::start(plan());
+    let rows = rows(program);
+    let all = rows
+        .iter()
+        .flat_map(|row| row.vendors.iter().map(move |vendor| (row, *vendor)));
+    for (at, (row, vendor)) in all.enumerate() {
+        let home = tempfile::tempdir().unwrap();
+        let mcp = if at % 2 == 0 { Mcp::Stdio } else { Mcp::Http };
+        let setting = Setting {
+            gateway: &gateway,
+            home: home.path(),
+            vendor,
+            mcp,
+        };
+        attempt(row, &setting);
+        works(row, vendor);
+    }
+}
+
+#[test]
+fn claude_code_searches_for_tools_and_calls_them_on_models_of_others() {
+    each(CLAUDE, |_, setting| {
+        let printed = succeeded(&mut setting.claude(TASK));
+        let result: Value = serde_json::from_str(&printed).unwrap();
+        let turns = setting.gateway.model.turns();
+        let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
+        assert_eq!(result["result"], ANSWER, "{context}");
+        assert_eq!(result["is_error"], false, "{context}");
+        check(&turns, setting.vendor, "mcp__skills__", &context);
+        // What it holds back is not offered before the model has searched for it, and it
+        // does not stop searching.
+        let first = &turns[0].sent.tools;
+        assert!(
+            !first.iter().any(|name| name.starts_with("mcp__skills__")),
+            "{first:?}"
+        );
+        assert!(
+            !first.iter().any(|name| name.contains("Placeholder")),
+            "{first:?}"
+        );
+        for turn in &turns {
+            assert!(
+                turn.sent.tools.contains(&"ToolSearch".to_owned()),
+                "{context}"
+            );
+        }
+    });
+}
+
+#[test]
+fn codex_calls_tools_of_mcp_servers_on_models_of_others() {
+    each(CODEX, |_, setting| {
+        let printed = succeeded(&mut setting.codex(TASK));
+        let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
+        let events = printed
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let items: Vec<Value> = events.map(|event| event["item"].clone()).collect();
+        let said = items.iter().filter(|item| item["type"] == "agent_message");
+        assert_eq!(said.last().unwrap()["text"], ANSWER, "{context}");
+        let calls = items.iter().filter(|item| item["type"] == "mcp_tool_call");
+        let done = calls.filter(|call| call["status"] == "completed" && call["server"] == "skills");
+        let tools: Vec<&str> = done.filter_map(|call| call["tool"].as_str()).collect();
+        assert!(tools.contains(&LOAD) && tools.contains(&MAKE), "{context}");
+        check(
+            &setting.gateway.model.turns(),
+            setting.vendor,
+            "mcp__skills__",
+            &context,
+        );
+    });
+}
+
+#[test]
+fn opencode_calls_tools_of_mcp_servers_on_models_of_others() {
+    each(OPENCODE, |row, setting| {
+        let provider = match row.wire {
+            Wire::Chat => "@ai-sdk/openai-compatible",
+            Wire::Messages => "@ai-sdk/anthropic",
+            Wire::Responses => "@ai-sdk/openai",
+        };
+        let printed = succeeded(&mut setting.opencode(provider, TASK));
+        let context = format!(
+            "{provider}, {:?}, {:?}: {printed}",
+            setting.vendor, setting.mcp
+        );
+        let events = printed
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let texts = events.filter(|event| event["type"] == "text");
+        assert_eq!(texts.last().unwrap()["part"]["text"], ANSWER, "{context}");
+        check(
+            &setting.gateway.model.turns(),
+            setting.vendor,
+            "skills_",
+            &context,
+        );
+    });
+}
+
+/// Its model is not behind the gateway here; its skills are.
+#[test]
+fn gemini_cli_calls_tools_of_mcp_servers() {
+    for mcp in [Mcp::Stdio, Mcp::Http] {
+        let gateway = Gateway::start(plan());
+        let home = tempfile::tempdir().unwrap();
+        let setting = Setting {
+            gateway: &gateway,
+            home: home.path(),
+            vendor: Vendor::Gemini,
+            mcp,
+        };
+        let printed = succeeded(&mut setting.gemini(gateway.model.url(), TASK));
+        let result: Value = serde_json::from_str(&printed).unwrap();
+        assert_eq!(result["response"], ANSWER, "{mcp:?}: {printed}");
+        check(
+            &gateway.model.turns(),
+            Vendor::Gemini,
+            "mcp_skills_",
+            &printed,
+        );
+    }
+}
+
+#[test]
+fn aider_edits_a_file_on_models_of_others() {
+    let edit = "I write it.\n\nnumber.txt\n```\nforty-two\n```\n";
+    let gateway = Gateway::start(Plan::says(edit));
+    for row in &rows(AIDER) {
+        for vendor in &row.vendors {
+            let home = tempfile::tempdir().unwrap();
+            let file = home.path().join("number.txt");
+            std::fs::write(&file, "forty-one\n").unwrap();
+            let (prefix, base) = match row.wire {
+                Wire::Messages => ("anthropic", gateway.url().to_owned()),
+                _ => ("openai", format!("{}/v1", gateway.url())),
+            };
+            let mut aider = python_program("aider", "aider", home.path());
+            aider
+                .env("OPENAI_API_BASE", &base)
+                .env("OPENAI_API_KEY", MASTER)
+                .env("ANTHROPIC_API_BASE", &base)
+                .env("ANTHROPIC_API_KEY", MASTER)
+                .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+                .args(["--model", &format!("{prefix}/{}", model_of(*vendor))])
+                .args([
+                    "--edit-format",
+                    "whole",
+                    "--no-git",
+                    "--yes-always",
+                    "--no-pretty",
+                ])
+                .args([
+                    "--no-check-update",
+                    "--analytics-disable",
+                    "--no-show-model-warnings",
+                ])
+                .args(["--no-show-release-notes", "--no-detect-urls"])
+                .args(["--message", "Write the next number", "number.txt"]);
+            let printed = succeeded(&mut aider);
+            let turns = gateway.model.all_turns();
+            assert_eq!(
+                std::fs::read_to_string(file).unwrap(),
+                "forty-two\n",
+                "{printed}"
+            );
+            assert!(printed.contains("Applied edit to number.txt"), "{printed}");
+            assert_eq!(turns.len(), 1, "{printed}");
+            assert_eq!((turns[0].vendor, turns[0].streamed), (*vendor, true));
+            assert!(
+                turns[0].sent.body.to_string().contains("forty-one"),
+                "{printed}"
+            );
+            works(row, *vendor);
+        }
+    }
+}
