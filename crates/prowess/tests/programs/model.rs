@@ -2,6 +2,7 @@
 //! gives their names, and answers once their results are there. It speaks every vendor's API
 //! and keeps what it was sent.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use prowess_testkit::upstream::{Answer, Received, Upstream};
@@ -16,6 +17,9 @@ pub(crate) const SMALL_TALK: &str = "Fine.";
 
 /// A program that does not show a tool it should would be called forever.
 const MOST_CALLS: usize = 12;
+
+/// How many ids were given.
+static COUNT: AtomicUsize = AtomicUsize::new(1);
 
 /// A call of a tool, done once a result holds the text.
 pub(crate) struct Step {
@@ -135,13 +139,15 @@ fn answer(plan: &Plan, request: &Received, turns: &Mutex<Vec<Turn>>) -> Answer {
     let sent = Sent::read(vendor, request);
     let streamed = sent.body["stream"] == true || request.path.contains("tream");
     let (text, calls) = plan.turn(&sent);
+    // Ids differ from turn to turn and from one conversation to the next.
+    let number = COUNT.fetch_add(10, Ordering::Relaxed);
     turns.lock().unwrap().push(Turn {
         vendor,
         streamed,
         sent,
     });
     let calls: Vec<(&str, Value)> = calls.iter().map(|(n, i)| (n.as_str(), i.clone())).collect();
-    vendor.calls(streamed, &text, &calls)
+    vendor.calls_from(number, streamed, &text, &calls)
 }
 
 fn vendor_of(path: &str) -> Option<Vendor> {
