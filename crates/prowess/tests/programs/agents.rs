@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::environment::agent;
-use crate::gateway::{Gateway, alias, model_of, skills};
+use crate::gateway::{Gateway, model_of, skills};
 use crate::installed::succeeded;
 use crate::server::MASTER;
 use crate::vendors::speak::Vendor;
@@ -103,8 +103,8 @@ impl Setting<'_> {
         codex
     }
 
-    /// Gemini CLI, whose model is at this address.
-    pub(crate) fn gemini(&self, address: &str, task: &str) -> Command {
+    /// Gemini CLI, with a model at this address.
+    pub(crate) fn gemini(&self, address: &str, model: &str, task: &str) -> Command {
         let settings = json!({
             "security": {
                 "auth": {"selectedType": "gemini-api-key"},
@@ -132,9 +132,12 @@ impl Setting<'_> {
         };
         succeeded(&mut add);
         let mut gemini = command();
-        gemini
-            .args(["--model", &alias(self.vendor), "--yolo"])
-            .args(["--output-format", "json", "--prompt", task]);
+        gemini.args(["--model", model, "--yolo"]).args([
+            "--output-format",
+            "json",
+            "--prompt",
+            task,
+        ]);
         gemini
     }
 

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use crate::agents::{Mcp, Setting};
 use crate::environment::python_program;
-use crate::gateway::{Gateway, model_of};
+use crate::gateway::{Gateway, alias, model_of};
 use crate::installed::succeeded;
-use crate::matrix::{AIDER, CLAUDE, CODEX, OPENCODE, Row, Wire, rows, works};
+use crate::matrix::{AIDER, CLAUDE, CODEX, GEMINI_CLI, OPENCODE, Row, Wire, rows, works};
 use crate::model::{Plan, Step, Turn};
 use crate::server::MASTER;
 use crate::vendors::speak::Vendor;
@@ -135,8 +135,8 @@ fn codex_calls_tools_of_mcp_servers_on_models_of_others() {
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
         let items: Vec<Value> = events.map(|event| event["item"].clone()).collect();
-        let said = items.iter().filter(|item| item["type"] == "agent_message");
-        assert_eq!(said.last().unwrap()["text"], ANSWER, "{context}");
+        let mut said = items.iter().filter(|item| item["type"] == "agent_message");
+        assert_eq!(said.next_back().unwrap()["text"], ANSWER, "{context}");
         let calls = items.iter().filter(|item| item["type"] == "mcp_tool_call");
         let done = calls.filter(|call| call["status"] == "completed" && call["server"] == "skills");
         let tools: Vec<&str> = done.filter_map(|call| call["tool"].as_str()).collect();
@@ -157,6 +157,7 @@ fn opencode_calls_tools_of_mcp_servers_on_models_of_others() {
             Wire::Chat => "@ai-sdk/openai-compatible",
             Wire::Messages => "@ai-sdk/anthropic",
             Wire::Responses => "@ai-sdk/openai",
+            Wire::Gemini => "@ai-sdk/google",
         };
         let printed = succeeded(&mut setting.opencode(provider, TASK));
         let context = format!(
@@ -166,8 +167,8 @@ fn opencode_calls_tools_of_mcp_servers_on_models_of_others() {
         let events = printed
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let texts = events.filter(|event| event["type"] == "text");
-        assert_eq!(texts.last().unwrap()["part"]["text"], ANSWER, "{context}");
+        let mut texts = events.filter(|event| event["type"] == "text");
+        assert_eq!(texts.next_back().unwrap()["part"]["text"], ANSWER, "{context}");
         check(
             &setting.gateway.model.turns(),
             setting.vendor,
@@ -177,28 +178,36 @@ fn opencode_calls_tools_of_mcp_servers_on_models_of_others() {
     });
 }
 
-/// Its model is not behind the gateway here; its skills are.
 #[test]
-fn gemini_cli_calls_tools_of_mcp_servers() {
-    for mcp in [Mcp::Stdio, Mcp::Http] {
-        let gateway = Gateway::start(plan());
-        let home = tempfile::tempdir().unwrap();
-        let setting = Setting {
-            gateway: &gateway,
-            home: home.path(),
-            vendor: Vendor::Gemini,
-            mcp,
-        };
-        let printed = succeeded(&mut setting.gemini(gateway.model.url(), TASK));
-        let result: Value = serde_json::from_str(&printed).unwrap();
-        assert_eq!(result["response"], ANSWER, "{mcp:?}: {printed}");
-        check(
-            &gateway.model.turns(),
-            Vendor::Gemini,
-            "mcp_skills_",
-            &printed,
-        );
-    }
+fn gemini_cli_calls_tools_of_mcp_servers_on_models_of_others() {
+    each(GEMINI_CLI, |_, setting| {
+        let (model, address) = (alias(setting.vendor), setting.gateway.url());
+        let printed = succeeded(&mut setting.gemini(address, &model, TASK));
+        check_gemini(setting, &printed);
+    });
+}
+
+/// Only its skills are behind the gateway here.
+#[test]
+fn gemini_cli_calls_tools_of_mcp_servers_on_its_own_model() {
+    let gateway = Gateway::start(plan());
+    let home = tempfile::tempdir().unwrap();
+    let setting = Setting {
+        gateway: &gateway,
+        home: home.path(),
+        vendor: Vendor::Gemini,
+        mcp: Mcp::Http,
+    };
+    let printed = succeeded(&mut setting.gemini(gateway.model.url(), "m1", TASK));
+    check_gemini(&setting, &printed);
+}
+
+fn check_gemini(setting: &Setting<'_>, printed: &str) {
+    let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
+    let result: Value = serde_json::from_str(printed).unwrap();
+    assert_eq!(result["response"], ANSWER, "{context}");
+    let turns = setting.gateway.model.turns();
+    check(&turns, setting.vendor, "mcp_skills_", &context);
 }
 
 #[test]

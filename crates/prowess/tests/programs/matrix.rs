@@ -10,6 +10,7 @@ use crate::vendors::speak::Vendor;
 
 pub(crate) const CLAUDE: &str = "Claude Code";
 pub(crate) const CODEX: &str = "Codex";
+pub(crate) const GEMINI_CLI: &str = "Gemini CLI";
 pub(crate) const OPENCODE: &str = "opencode";
 pub(crate) const AIDER: &str = "aider";
 pub(crate) const LLM: &str = "llm";
@@ -23,6 +24,7 @@ pub(crate) const LITELLM: &str = "LiteLLM";
 const MATRIX: &str = "
 Claude Code       | messages  | openai-chat gemini bedrock           | mcp
 Codex             | responses | anthropic openai-chat gemini bedrock | mcp
+Gemini CLI        | gemini    | anthropic openai-chat                | mcp
 opencode          | chat      | anthropic gemini                     | mcp
 opencode          | messages  | openai-chat gemini                   | mcp
 opencode          | responses | anthropic openai-chat                | mcp
@@ -33,6 +35,7 @@ llm               | responses | anthropic gemini                     | none
 Vercel AI SDK     | responses | anthropic openai-chat gemini         | mcp named
 Vercel AI SDK     | messages  | openai-chat gemini bedrock           | mcp named
 Vercel AI SDK     | chat      | anthropic gemini bedrock             | mcp named
+Vercel AI SDK     | gemini    | anthropic openai-chat                | mcp
 OpenAI Agents SDK | responses | anthropic gemini                     | mcp named
 OpenAI Agents SDK | chat      | anthropic gemini                     | mcp named
 Pydantic AI       | messages  | openai-chat gemini                   | mcp named
@@ -46,9 +49,10 @@ LiteLLM           | messages  | openai-chat                          | none
 ";
 
 /// Which file in `tests/` pins a program, and by which name.
-const PINS: [(&str, &str, &str); 10] = [
+const PINS: [(&str, &str, &str); 11] = [
     (CLAUDE, "agents/package.json", "@anthropic-ai/claude-code"),
     (CODEX, "agents/package.json", "@openai/codex"),
+    (GEMINI_CLI, "agents/package.json", "@google/gemini-cli"),
     (OPENCODE, "agents/package.json", "opencode-ai"),
     (AIDER, "sdk/aider.txt", "aider-chat"),
     (LLM, "sdk/llm.txt", "llm"),
@@ -65,10 +69,11 @@ pub(crate) enum Wire {
     Messages,
     Chat,
     Responses,
+    Gemini,
 }
 
 impl Wire {
-    const ALL: [Wire; 3] = [Wire::Messages, Wire::Chat, Wire::Responses];
+    const ALL: [Wire; 4] = [Wire::Messages, Wire::Chat, Wire::Responses, Wire::Gemini];
 
     /// Its name here and for the programs in `tests/sdk`.
     pub(crate) fn key(self) -> &'static str {
@@ -76,6 +81,7 @@ impl Wire {
             Wire::Messages => "messages",
             Wire::Chat => "chat",
             Wire::Responses => "responses",
+            Wire::Gemini => "gemini",
         }
     }
 
@@ -85,6 +91,7 @@ impl Wire {
             Wire::Messages => "Anthropic Messages",
             Wire::Chat => "Chat Completions",
             Wire::Responses => "OpenAI Responses",
+            Wire::Gemini => "Gemini API",
         }
     }
 }
