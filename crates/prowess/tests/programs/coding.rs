@@ -4,12 +4,10 @@
 use serde_json::{Value, json};
 
 use crate::agents::{Mcp, Setting};
-use crate::environment::python_program;
-use crate::gateway::{Gateway, alias, model_of};
+use crate::gateway::{Gateway, alias};
 use crate::installed::succeeded;
-use crate::matrix::{AIDER, CLAUDE, CODEX, GEMINI_CLI, OPENCODE, Row, Wire, rows, works};
+use crate::matrix::{CLAUDE, CODEX, GEMINI_CLI, OPENCODE, Row, Wire, rows, works};
 use crate::model::{Plan, Step, Turn};
-use crate::server::MASTER;
 use crate::vendors::speak::Vendor;
 
 const TASK: &str = "Make me a bouncing ball";
@@ -168,7 +166,11 @@ fn opencode_calls_tools_of_mcp_servers_on_models_of_others() {
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
         let mut texts = events.filter(|event| event["type"] == "text");
-        assert_eq!(texts.next_back().unwrap()["part"]["text"], ANSWER, "{context}");
+        assert_eq!(
+            texts.next_back().unwrap()["part"]["text"],
+            ANSWER,
+            "{context}"
+        );
         check(
             &setting.gateway.model.turns(),
             setting.vendor,
@@ -208,58 +210,4 @@ fn check_gemini(setting: &Setting<'_>, printed: &str) {
     assert_eq!(result["response"], ANSWER, "{context}");
     let turns = setting.gateway.model.turns();
     check(&turns, setting.vendor, "mcp_skills_", &context);
-}
-
-#[test]
-fn aider_edits_a_file_on_models_of_others() {
-    let edit = "I write it.\n\nnumber.txt\n```\nforty-two\n```\n";
-    let gateway = Gateway::start(Plan::says(edit));
-    for row in &rows(AIDER) {
-        for vendor in &row.vendors {
-            let home = tempfile::tempdir().unwrap();
-            let file = home.path().join("number.txt");
-            std::fs::write(&file, "forty-one\n").unwrap();
-            let (prefix, base) = match row.wire {
-                Wire::Messages => ("anthropic", gateway.url().to_owned()),
-                _ => ("openai", format!("{}/v1", gateway.url())),
-            };
-            let mut aider = python_program("aider", "aider", home.path());
-            aider
-                .env("OPENAI_API_BASE", &base)
-                .env("OPENAI_API_KEY", MASTER)
-                .env("ANTHROPIC_API_BASE", &base)
-                .env("ANTHROPIC_API_KEY", MASTER)
-                .env("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-                .args(["--model", &format!("{prefix}/{}", model_of(*vendor))])
-                .args([
-                    "--edit-format",
-                    "whole",
-                    "--no-git",
-                    "--yes-always",
-                    "--no-pretty",
-                ])
-                .args([
-                    "--no-check-update",
-                    "--analytics-disable",
-                    "--no-show-model-warnings",
-                ])
-                .args(["--no-show-release-notes", "--no-detect-urls"])
-                .args(["--message", "Write the next number", "number.txt"]);
-            let printed = succeeded(&mut aider);
-            let turns = gateway.model.all_turns();
-            assert_eq!(
-                std::fs::read_to_string(file).unwrap(),
-                "forty-two\n",
-                "{printed}"
-            );
-            assert!(printed.contains("Applied edit to number.txt"), "{printed}");
-            assert_eq!(turns.len(), 1, "{printed}");
-            assert_eq!((turns[0].vendor, turns[0].streamed), (*vendor, true));
-            assert!(
-                turns[0].sent.body.to_string().contains("forty-one"),
-                "{printed}"
-            );
-            works(row, *vendor);
-        }
-    }
 }

@@ -9,6 +9,7 @@
 //! | [`gateway`] | a gateway with skills, before that model |
 //! | [`environment`] | commands that find their programs and reach nothing but this machine |
 //! | [`agents`], [`coding`] | coding agents: how they are set up, and their tests |
+//! | [`aider`] | the test of a coding agent without tools |
 //! | [`frameworks`] | tests of frameworks, SDKs and command lines |
 //!
 //! `cargo xtask test` installs the programs; a program that is missing fails its test.
@@ -28,6 +29,7 @@ mod server;
 mod vendors;
 
 mod agents;
+mod aider;
 mod coding;
 mod environment;
 mod frameworks;
