@@ -9,9 +9,9 @@ use crate::wheels;
 
 /// Python clients of the server that are tried, each in an environment of its own:
 /// the vendors', old and new, another gateway's, a command line, an SDK of MCP and a
-/// framework on it, and a fuzzer of APIs. The last two are for our own packages: what
-/// they are built with, and used with.
-const SDK_CLIENTS: [&str; 13] = [
+/// framework on it, frameworks for agents, and a fuzzer of APIs. The last two are for our
+/// own packages: what they are built with, and used with.
+const SDK_CLIENTS: [&str; 14] = [
     "anthropic-0.100",
     "anthropic-1.17",
     "anthropic-2.8",
@@ -22,6 +22,7 @@ const SDK_CLIENTS: [&str; 13] = [
     "llm",
     "mcp",
     "agent-framework",
+    "frameworks",
     "schemathesis",
     "wheels",
     "prowess",
@@ -102,7 +103,23 @@ fn python() -> anyhow::Result<()> {
         let wanted = root().join(format!("tests/sdk/{client}.txt"));
         environment(&wanted, &target().join("sdk").join(client))?;
     }
-    Ok(())
+    aider()
+}
+
+/// Pythons that `aider` may run on: it refuses newer ones.
+const AIDER_PYTHONS: [&str; 4] = ["python3", "python3.12", "python3.11", "python3.10"];
+
+/// The coding agent that is a Python package. Where no Python is old enough for it, all
+/// other tests can still run, and its own says that it is missing.
+fn aider() -> anyhow::Result<()> {
+    let fits = "import sys, venv, ensurepip; sys.exit(not (3, 10) <= sys.version_info < (3, 13))";
+    let mut known = AIDER_PYTHONS.iter();
+    let Some(python) = known.find(|python| succeeds(&mut command(python, &["-c", fits]))) else {
+        eprintln!("no aider for the tests: install Python 3.10, 3.11 or 3.12 with venv");
+        return Ok(());
+    };
+    let wanted = root().join("tests/sdk/aider.txt");
+    environment_on(Path::new(python), &wanted, &target().join("sdk/aider"))
 }
 
 /// The environment with what benchmarks compare with.
@@ -113,13 +130,20 @@ pub(crate) fn rivals() -> anyhow::Result<()> {
 
 /// Makes an environment, unless one with the same packages is there.
 pub(crate) fn environment(wanted: &Path, place: &Path) -> anyhow::Result<()> {
+    if same(wanted, &place.join("requirements.txt")) {
+        return Ok(());
+    }
+    environment_on(&find_python()?, wanted, place)
+}
+
+/// The same, with this Python.
+fn environment_on(python: &Path, wanted: &Path, place: &Path) -> anyhow::Result<()> {
     let stamp = place.join("requirements.txt");
     if same(wanted, &stamp) {
         return Ok(());
     }
-    let python = find_python()?;
     run(&mut command(
-        &python,
+        python,
         &["-m", "venv", "--clear", &text(place)?],
     ))?;
     run(&mut command(

@@ -35,6 +35,11 @@ const TIDY: Duration = Duration::from_secs(60);
 /// How long sessions may take to end when the server does.
 const LEAVE: Duration = Duration::from_secs(10);
 
+/// Streams do not begin with an event without data, which the protocol recommends since
+/// 2025-11-25: clients of older versions, Gemini CLI for one, take it for a broken message
+/// and leave. Every message still has an id to go on from.
+const NO_EMPTY_EVENT: Option<Duration> = None;
+
 /// The body of an answer: whole, or events as they come.
 pub type Body = BoxBody<Bytes, Infallible>;
 
@@ -95,6 +100,7 @@ impl Http {
     pub fn new(limits: Limits) -> Self {
         let mut sessions = LocalSessionManager::default();
         sessions.session_config.keep_alive = Some(limits.idle);
+        sessions.session_config.sse_retry = NO_EMPTY_EVENT;
         let shared = Arc::new(Shared {
             seats: Arc::new(Seats::new(limits.sessions, limits.idle)),
             sessions: Arc::new(sessions),
@@ -196,6 +202,7 @@ impl Shared {
         // Hosts and origins were looked at before.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
+            .with_sse_retry(NO_EMPTY_EVENT)
             .with_max_request_body_bytes(self.limits.message)
             .with_cancellation_token(self.stop.clone());
         let service = StreamableHttpService::new(face, Arc::clone(&self.sessions), config);

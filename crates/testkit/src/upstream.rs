@@ -178,10 +178,19 @@ pub struct Upstream {
     server: JoinHandle<()>,
 }
 
+/// Makes an answer to a request.
+struct Maker(Box<dyn Fn(&Received) -> Answer + Send + Sync>);
+
+impl std::fmt::Debug for Maker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Maker")
+    }
+}
+
 #[derive(Debug)]
 struct Shared {
     answers: Mutex<VecDeque<Answer>>,
-    always: Mutex<Option<Answer>>,
+    always: Mutex<Option<Maker>>,
     received: mpsc::UnboundedSender<Received>,
     left: watch::Sender<usize>,
     connections: watch::Sender<usize>,
@@ -222,7 +231,15 @@ impl Upstream {
 
     /// Answers every request like this once the queue is empty.
     pub fn answer_always(&self, answer: Answer) -> &Self {
-        *self.shared.always.lock().unwrap() = Some(answer);
+        self.answer_with(move |_| answer.clone())
+    }
+
+    /// Answers every request with what this makes of it, once the queue is empty.
+    pub fn answer_with(
+        &self,
+        maker: impl Fn(&Received) -> Answer + Send + Sync + 'static,
+    ) -> &Self {
+        *self.shared.always.lock().unwrap() = Some(Maker(Box::new(maker)));
         self
     }
 
@@ -275,7 +292,10 @@ async fn converse(mut stream: TcpStream, connection: usize, shared: Arc<Shared>)
     let mut buffer = Vec::new();
     while let Some(request) = receive(&mut stream, &mut buffer, connection).await {
         let next = shared.answers.lock().unwrap().pop_front();
-        let always = || shared.always.lock().unwrap().clone();
+        let always = || {
+            let maker = shared.always.lock().unwrap();
+            maker.as_ref().map(|Maker(make)| make(&request))
+        };
         let unprepared = || Answer::json(500, r#"{"error":"no answer was prepared"}"#);
         let answer = next.or_else(always).unwrap_or_else(unprepared);
         // Nobody may be interested any more.

@@ -68,22 +68,39 @@ impl Vendor {
 
     /// A turn of a text and calls of tools. It costs 30 tokens in and 10 out.
     pub(crate) fn calls(self, stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+        self.calls_from(1, stream, text, calls)
+    }
+
+    /// The same, with ids that count from this number, so that those of several turns differ.
+    pub(crate) fn calls_from(
+        self,
+        first: usize,
+        stream: bool,
+        text: &str,
+        calls: &[(&str, Value)],
+    ) -> Answer {
         match self {
-            Vendor::Anthropic => written(Client::Messages, stream, text, calls),
-            Vendor::Chat => written(Client::Chat, stream, text, calls),
-            Vendor::Responses => written(Client::Responses, stream, text, calls),
-            Vendor::Gemini => gemini(stream, text, calls),
-            Vendor::Converse => converse(stream, text, calls),
+            Vendor::Anthropic => written(Client::Messages, first, stream, text, calls),
+            Vendor::Chat => written(Client::Chat, first, stream, text, calls),
+            Vendor::Responses => written(Client::Responses, first, stream, text, calls),
+            Vendor::Gemini => gemini(first, stream, text, calls),
+            Vendor::Converse => converse(first, stream, text, calls),
         }
     }
 }
 
 /// By the writers that clients are answered with.
-fn written(client: Client, stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
-    let mut response = Response::new(Dialect::Messages, "up_1", "m1");
+fn written(
+    client: Client,
+    first: usize,
+    stream: bool,
+    text: &str,
+    calls: &[(&str, Value)],
+) -> Answer {
+    let mut response = Response::new(Dialect::Messages, format!("up_{first}"), "m1");
     response.content.push(Block::text(text));
     for (i, (name, input)) in calls.iter().enumerate() {
-        let block = Block::tool_use(format!("call_{}", i + 1), *name, input.clone());
+        let block = Block::tool_use(format!("call_{}", first + i), *name, input.clone());
         response.content.push(block);
     }
     response.stop_reason = Some(match calls.is_empty() {
@@ -109,11 +126,11 @@ fn written(client: Client, stream: bool, text: &str, calls: &[(&str, Value)]) ->
     Answer::sse(std::str::from_utf8(&out).unwrap()).in_pieces(997)
 }
 
-fn gemini(stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+fn gemini(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
     let answer = |parts: &[Value], end: bool| {
         let content = json!({"role": "model", "parts": parts});
         let mut candidate = json!({"content": content, "index": 0});
-        let mut answer = json!({"modelVersion": "m1", "responseId": "up_1"});
+        let mut answer = json!({"modelVersion": "m1", "responseId": format!("up_{first}")});
         if end {
             candidate["finishReason"] = "STOP".into();
             answer["usageMetadata"] = json!({"promptTokenCount": 30,
@@ -128,20 +145,20 @@ fn gemini(stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
     match stream {
         false => Answer::json(200, &answer(&parts, true)),
         true => {
-            let (first, rest) = parts.split_at(1);
-            let (first, rest) = (answer(first, false), answer(rest, true));
-            Answer::sse(&format!("data: {first}\r\n\r\ndata: {rest}\r\n\r\n")).in_pieces(97)
+            let (begin, rest) = parts.split_at(1);
+            let (begin, rest) = (answer(begin, false), answer(rest, true));
+            Answer::sse(&format!("data: {begin}\r\n\r\ndata: {rest}\r\n\r\n")).in_pieces(97)
         }
     }
 }
 
-fn converse(stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
+fn converse(first: usize, stream: bool, text: &str, calls: &[(&str, Value)]) -> Answer {
     let stop = match calls.is_empty() {
         true => "end_turn",
         false => "tool_use",
     };
     let usage = json!({"inputTokens": 30, "outputTokens": 10, "totalTokens": 40});
-    let id = |i: usize| format!("tooluse_{}", i + 1);
+    let id = |i: usize| format!("tooluse_{}", first + i);
     if !stream {
         let mut content = vec![json!({"text": text})];
         let uses = calls.iter().enumerate().map(|(i, (name, input))| {

@@ -1,0 +1,213 @@
+//! Coding agents with skills over MCP: the model loads a skill, calls the tool that then
+//! appears, and answers.
+
+use serde_json::{Value, json};
+
+use crate::agents::{Mcp, Setting};
+use crate::gateway::{Gateway, alias};
+use crate::installed::succeeded;
+use crate::matrix::{CLAUDE, CODEX, GEMINI_CLI, OPENCODE, Row, Wire, rows, works};
+use crate::model::{Plan, Step, Turn};
+use crate::vendors::speak::Vendor;
+
+const TASK: &str = "Make me a bouncing ball";
+const ANSWER: &str = "The ball is there.";
+const LOAD: &str = "load_skill";
+const MAKE: &str = "bouncing_ball__make_gif";
+const MADE: &str = "/mnt/data/ball.gif";
+
+fn plan() -> Plan {
+    Plan {
+        steps: vec![
+            Step {
+                tool: LOAD,
+                input: json!({"name": "bouncing-ball"}),
+                result: "Tools now available",
+            },
+            Step {
+                tool: MAKE,
+                input: json!({"output": "ball.gif", "size": 32, "frames": 4}),
+                result: MADE,
+            },
+        ],
+        answer: ANSWER.to_owned(),
+    }
+}
+
+/// Checks what the model was sent: everything streamed, to this vendor; the tools of the
+/// server and of its skill by these names; a result for each call, the last one the file's.
+fn check(turns: &[Turn], vendor: Vendor, prefix: &str, context: &str) {
+    for turn in turns {
+        assert_eq!(turn.vendor, vendor, "{context}");
+        assert!(turn.streamed, "{context}");
+        assert!(turn.sent.is_answered(), "{context}: {:?}", turn.sent);
+    }
+    let last = turns.last().unwrap_or_else(|| unreachable!("{context}"));
+    for tool in [LOAD, MAKE, "bash_code_execution"] {
+        let name = format!("{prefix}{tool}");
+        let offered = |turn: &Turn| turn.sent.tools.contains(&name);
+        // Where tools are searched, only those that were found are offered.
+        if tool != "bash_code_execution" || !last.sent.tools.contains(&"ToolSearch".to_owned()) {
+            assert!(
+                turns.iter().any(offered),
+                "{context}: no {name}: {:?}",
+                last.sent.tools
+            );
+        }
+    }
+    let called: Vec<&str> = last
+        .sent
+        .calls
+        .iter()
+        .map(|(_, name)| name.as_str())
+        .collect();
+    assert!(
+        called.contains(&format!("{prefix}{LOAD}").as_str()),
+        "{context}: {called:?}"
+    );
+    assert!(
+        called.contains(&format!("{prefix}{MAKE}").as_str()),
+        "{context}: {called:?}"
+    );
+    let (_, result) = last.sent.results.last().unwrap();
+    assert!(result.contains(MADE), "{context}: {result}");
+}
+
+/// Tries all rows of a program; every other one has its skills by HTTP.
+fn each(program: &str, attempt: impl Fn(&Row, &Setting<'_>)) {
+    let gateway = Gateway::start(plan());
+    let rows = rows(program);
+    let all = rows
+        .iter()
+        .flat_map(|row| row.vendors.iter().map(move |vendor| (row, *vendor)));
+    for (at, (row, vendor)) in all.enumerate() {
+        let home = tempfile::tempdir().unwrap();
+        let mcp = if at % 2 == 0 { Mcp::Stdio } else { Mcp::Http };
+        let setting = Setting {
+            gateway: &gateway,
+            home: home.path(),
+            vendor,
+            mcp,
+        };
+        attempt(row, &setting);
+        works(row, vendor);
+    }
+}
+
+#[test]
+fn claude_code_searches_for_tools_and_calls_them_on_models_of_others() {
+    each(CLAUDE, |_, setting| {
+        let printed = succeeded(&mut setting.claude(TASK));
+        let result: Value = serde_json::from_str(&printed).unwrap();
+        let turns = setting.gateway.model.turns();
+        let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
+        assert_eq!(result["result"], ANSWER, "{context}");
+        assert_eq!(result["is_error"], false, "{context}");
+        check(&turns, setting.vendor, "mcp__skills__", &context);
+        // What it holds back is not offered before the model has searched for it, and it
+        // does not stop searching.
+        let first = &turns[0].sent.tools;
+        assert!(
+            !first.iter().any(|name| name.starts_with("mcp__skills__")),
+            "{first:?}"
+        );
+        assert!(
+            !first.iter().any(|name| name.contains("Placeholder")),
+            "{first:?}"
+        );
+        for turn in &turns {
+            assert!(
+                turn.sent.tools.contains(&"ToolSearch".to_owned()),
+                "{context}"
+            );
+        }
+    });
+}
+
+#[test]
+fn codex_calls_tools_of_mcp_servers_on_models_of_others() {
+    each(CODEX, |_, setting| {
+        let printed = succeeded(&mut setting.codex(TASK));
+        let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
+        let events = printed
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let items: Vec<Value> = events.map(|event| event["item"].clone()).collect();
+        let mut said = items.iter().filter(|item| item["type"] == "agent_message");
+        assert_eq!(said.next_back().unwrap()["text"], ANSWER, "{context}");
+        let calls = items.iter().filter(|item| item["type"] == "mcp_tool_call");
+        let done = calls.filter(|call| call["status"] == "completed" && call["server"] == "skills");
+        let tools: Vec<&str> = done.filter_map(|call| call["tool"].as_str()).collect();
+        assert!(tools.contains(&LOAD) && tools.contains(&MAKE), "{context}");
+        check(
+            &setting.gateway.model.turns(),
+            setting.vendor,
+            "mcp__skills__",
+            &context,
+        );
+    });
+}
+
+#[test]
+fn opencode_calls_tools_of_mcp_servers_on_models_of_others() {
+    each(OPENCODE, |row, setting| {
+        let provider = match row.wire {
+            Wire::Chat => "@ai-sdk/openai-compatible",
+            Wire::Messages => "@ai-sdk/anthropic",
+            Wire::Responses => "@ai-sdk/openai",
+            Wire::Gemini => "@ai-sdk/google",
+        };
+        let printed = succeeded(&mut setting.opencode(provider, TASK));
+        let context = format!(
+            "{provider}, {:?}, {:?}: {printed}",
+            setting.vendor, setting.mcp
+        );
+        let events = printed
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let mut texts = events.filter(|event| event["type"] == "text");
+        assert_eq!(
+            texts.next_back().unwrap()["part"]["text"],
+            ANSWER,
+            "{context}"
+        );
+        check(
+            &setting.gateway.model.turns(),
+            setting.vendor,
+            "skills_",
+            &context,
+        );
+    });
+}
+
+#[test]
+fn gemini_cli_calls_tools_of_mcp_servers_on_models_of_others() {
+    each(GEMINI_CLI, |_, setting| {
+        let (model, address) = (alias(setting.vendor), setting.gateway.url());
+        let printed = succeeded(&mut setting.gemini(address, &model, TASK));
+        check_gemini(setting, &printed);
+    });
+}
+
+/// Only its skills are behind the gateway here.
+#[test]
+fn gemini_cli_calls_tools_of_mcp_servers_on_its_own_model() {
+    let gateway = Gateway::start(plan());
+    let home = tempfile::tempdir().unwrap();
+    let setting = Setting {
+        gateway: &gateway,
+        home: home.path(),
+        vendor: Vendor::Gemini,
+        mcp: Mcp::Http,
+    };
+    let printed = succeeded(&mut setting.gemini(gateway.model.url(), "m1", TASK));
+    check_gemini(&setting, &printed);
+}
+
+fn check_gemini(setting: &Setting<'_>, printed: &str) {
+    let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
+    let result: Value = serde_json::from_str(printed).unwrap();
+    assert_eq!(result["response"], ANSWER, "{context}");
+    let turns = setting.gateway.model.turns();
+    check(&turns, setting.vendor, "mcp_skills_", &context);
+}
