@@ -344,8 +344,8 @@ fn tools_that_break_a_rule_are_left_out_and_told() {
     assert_snapshot!(told.join("\n"), @r#"
     field-type: `tools` is not a mapping of tool names; it declares no tools
     tool-name: `Bad Name` cannot be the name of a tool
-    tool-invalid: the tool `t` must be a mapping with `description` and `script`
-    tool-invalid: the tool `t` has no description
+    tool-invalid: the tool `t` must be a mapping with `script`, and better with `description`
+    tool-description: the tool `t` has no description; a model is told its script
     tool-invalid: the tool `t` has no script
     tool-script-path: the script of `t` is no path inside the skill: `../../etc/passwd` has a `..` part, which could leave the skill's folder; remove it
     tool-script-path: the script of `t` is no path inside the skill: `/bin/sh` is absolute; write it relative to the skill's folder
