@@ -221,6 +221,11 @@ fn the_page_about_mcp_runs() {
 }
 
 #[test]
+fn the_page_about_publishing_runs() {
+    Page::run("publish.md");
+}
+
+#[test]
 fn the_page_about_python_runs() {
     Page::run(OURS);
 }
@@ -232,6 +237,7 @@ fn every_block_runs_or_says_that_it_does_not() {
         "from-litellm.md",
         "from-anthropic-and-openai.md",
         "mcp.md",
+        "publish.md",
         OURS,
     ] {
         let text = std::fs::read_to_string(repository().join("docs").join(name)).unwrap();
