@@ -170,7 +170,7 @@ impl Fetcher {
         }
         let whole = WholeLimits::from(&self.options.net);
         match packed::read(&fetched.data, &self.options.limits, whole)? {
-            Packed::One(_) => self.one(asked, fetched).map(Found::one),
+            Packed::One(bundle) => Ok(Found::one(asked.skill(bundle, fetched.state))),
             Packed::Several(skills) => several(asked, skills, fetched.state),
         }
     }
@@ -191,9 +191,7 @@ impl Fetcher {
             .is_some_and(|e| e.eq_ignore_ascii_case("md"));
         let Fetched { data, state } = fetched;
         let bundle = bundle_of(data, markdown, &self.options.limits)?;
-        let name = archive::stem(place).or_else(|| asked.last_folder());
-        let url = asked.url.to_string();
-        Ok(Remote::new(url, name, bundle, state))
+        Ok(asked.skill(bundle, state))
     }
 
     /// Fetches the skills of an index, several at a time.
@@ -305,6 +303,12 @@ impl Asked {
         }
         let places = index::PLACES.iter();
         places.filter_map(|place| base.join(place).ok()).collect()
+    }
+
+    /// The one skill that is there.
+    fn skill(&self, bundle: Bundle, state: State) -> Remote {
+        let name = archive::stem(Path::new(self.url.path())).or_else(|| self.last_folder());
+        Remote::new(self.url.to_string(), name, bundle, state)
     }
 
     /// The URL of one of several skills.
