@@ -35,7 +35,8 @@ impl Client {
     /// sent yet.
     ///
     /// # Errors
-    /// When the system gives no HTTP client.
+    /// When the server is named by something else than a URL, or the system gives no HTTP
+    /// client.
     pub fn new(server: Option<&str>, key: Option<String>) -> Result<Client, Error> {
         let http = reqwest::Client::builder()
             .connect_timeout(Duration::from_secs(10))
@@ -44,6 +45,10 @@ impl Client {
             .build()
             .map_err(Error::NoClient)?;
         let base = server.unwrap_or(DEFAULT);
+        let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
+        if !Url::parse(base).is_ok_and(|url| is_http(&url)) {
+            return Err(Error::Address(base.to_owned()));
+        }
         let base = base.trim_end_matches('/').trim_end_matches("/v1");
         Ok(Client {
             http,

@@ -9,6 +9,11 @@ pub enum Error {
     /// There is no HTTP client.
     #[error("cannot make an HTTP client")]
     NoClient(#[source] reqwest::Error),
+    /// The server's address is no URL.
+    #[error(
+        "`{0}` is not the URL of a server; write it with its scheme, such as http://127.0.0.1:4141"
+    )]
+    Address(String),
     /// Nobody answers there.
     #[error("cannot reach {server}; is `prowess serve` running there?")]
     Unreachable {
@@ -75,6 +80,7 @@ impl Error {
     pub fn code(&self) -> &str {
         match self {
             Error::NoClient(_) => "client-unavailable",
+            Error::Address(_) => "server-address",
             Error::Unreachable { .. } => "server-unreachable",
             Error::Refused { code, .. } if code == "-" => "server-refused",
             Error::Refused { code, .. } => code,

@@ -82,6 +82,11 @@ impl Desk {
         options.code &= workspace.is_some();
         let members = skills.members.to_vec();
         let toolbox = Toolbox::new(members, workspace, options).map_err(internal)?;
+        if self.supply.lists_own_tools_at_once() {
+            for problem in toolbox.reveal().await {
+                tracing::warn!("{problem}");
+            }
+        }
         Ok(Open {
             toolbox,
             skills: Mutex::new(skills),

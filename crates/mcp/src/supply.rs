@@ -20,6 +20,12 @@ pub trait Supply: Send + Sync + 'static {
 
     /// Which tools are offered. Those that run code are left out without a workspace.
     fn options(&self) -> Options;
+
+    /// Whether the tools of all skills are listed from the start, instead of when their
+    /// skill is loaded: for hosts that list the tools of a server once.
+    fn lists_own_tools_at_once(&self) -> bool {
+        false
+    }
 }
 
 /// The skills at one moment.

@@ -18,23 +18,7 @@ fn distance(a: &str, b: &str) -> usize {
     if a.len().abs_diff(b.len()) > NEAR {
         return usize::MAX;
     }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = i;
-        let mut left = i + 1;
-        for (slot, y) in row.iter_mut().skip(1).zip(&b) {
-            let up = *slot;
-            let change = diagonal + usize::from(x != *y);
-            left = change.min(up + 1).min(left + 1);
-            diagonal = up;
-            *slot = left;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-    }
-    row.last().copied().unwrap_or(usize::MAX)
+    strsim::levenshtein(a, b)
 }
 
 #[cfg(test)]

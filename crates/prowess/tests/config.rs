@@ -70,7 +70,7 @@ fn a_configuration_is_checked_without_being_served() {
         Some(
             0,
         ),
-        "/prowess.toml: all is well: 1 name of models\n",
+        "/prowess.toml: no errors found; it has 1 name of models\n",
     )
     "#);
     let unknown = "[[models]]\nname = \"a\"\nprovider = \"nobody\"\n";

@@ -269,6 +269,11 @@ fn the_page_about_mcp_runs() {
 }
 
 #[test]
+fn the_page_about_publishing_runs() {
+    Page::run("publish.md");
+}
+
+#[test]
 fn the_page_about_python_runs() {
     Page::run(OURS);
 }
@@ -286,6 +291,7 @@ fn every_block_runs_or_says_that_it_does_not() {
         "from-anthropic-and-openai.md",
         "gemini.md",
         "mcp.md",
+        "publish.md",
         OURS,
         AGENTS,
     ] {

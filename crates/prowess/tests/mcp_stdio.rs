@@ -74,6 +74,17 @@ fn tools_of_a_skill_appear_when_it_is_loaded_and_run_in_the_sandbox() {
 }
 
 #[test]
+fn own_tools_are_listed_at_once_for_hosts_that_list_only_once() {
+    let dir = desk();
+    let mut talk = Talk::begin(dir.path(), &["--own-tools", "at-once", "skills"]);
+    let tools = talk.ask("tools/list", json!({}));
+    let names = names(&tools);
+    assert!(names.contains(&"greet__hello") && names.contains(&"maths__add"));
+    let answer = talk.call("maths__add", json!({"a": 41}));
+    assert_eq!(answer["content"][0]["text"], "42", "{answer}");
+}
+
+#[test]
 fn an_agent_is_told_what_the_server_can_do_and_which_tools_there_are() {
     let dir = desk();
     let mut talk = Talk::begin(dir.path(), &["skills"]);

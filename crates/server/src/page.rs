@@ -1,6 +1,6 @@
 //! Which part of a list is asked for, in each dialect.
 
-use prowess_store::{Cursor, MAX_LIMIT, Order, PageRequest, Position};
+use prowess_store::{Cursor, MAX_LIMIT, MAX_OFFSET, Order, PageRequest, Position};
 use prowess_wire::excerpt;
 
 use crate::error::ApiError;
@@ -9,11 +9,12 @@ use crate::extract::Query;
 /// What OpenAI's lists give when no limit is named, and Anthropic's too.
 const DEFAULT_LIMIT: u32 = 20;
 
-/// `limit` and `page`, as Anthropic has them.
+/// `limit` and `page`, as Anthropic has them, or `offset`, as LiteLLM has it.
 pub(crate) fn anthropic(query: &Query, order: Order) -> Result<PageRequest, ApiError> {
-    let from = match query.get("page") {
-        Some(page) => Position::After(Cursor::decode(page)?),
-        None => Position::Start,
+    let from = match (query.get("page"), offset(query)?) {
+        (Some(_), Some(_)) => return Err(exclusive("page and offset")),
+        (Some(page), None) => Position::After(Cursor::decode(page)?),
+        (None, offset) => offset.unwrap_or_default(),
     };
     Ok(PageRequest {
         limit: limit(query, DEFAULT_LIMIT)?,
@@ -26,8 +27,7 @@ pub(crate) fn anthropic(query: &Query, order: Order) -> Result<PageRequest, ApiE
 pub(crate) fn anthropic_by_id(query: &Query) -> Result<PageRequest, ApiError> {
     let from = match (query.get("after_id"), query.get("before_id")) {
         (Some(_), Some(_)) => {
-            let message = "after_id and before_id exclude each other";
-            return Err(ApiError::bad_request("query-invalid", message));
+            return Err(exclusive("after_id and before_id"));
         }
         (Some(id), None) => Position::After(Cursor::at(id)),
         (None, Some(id)) => Position::Before(Cursor::at(id)),
@@ -40,15 +40,35 @@ pub(crate) fn anthropic_by_id(query: &Query) -> Result<PageRequest, ApiError> {
     })
 }
 
-/// `limit`, `after` and `order`, as OpenAI has them.
+/// `limit`, `after` and `order`, as OpenAI has them, or `offset`, as LiteLLM has it.
 pub(crate) fn openai(query: &Query) -> Result<PageRequest, ApiError> {
     let order = order(query)?;
-    let after = query.get("after").map(|id| Position::After(Cursor::at(id)));
+    let from = match (query.get("after"), offset(query)?) {
+        (Some(_), Some(_)) => return Err(exclusive("after and offset")),
+        (Some(id), None) => Position::After(Cursor::at(id)),
+        (None, offset) => offset.unwrap_or_default(),
+    };
     Ok(PageRequest {
         limit: limit(query, DEFAULT_LIMIT)?,
         order,
-        from: after.unwrap_or_default(),
+        from,
     })
+}
+
+fn exclusive(which: &str) -> ApiError {
+    ApiError::bad_request("query-invalid", format!("{which} exclude each other"))
+}
+
+fn offset(query: &Query) -> Result<Option<Position>, ApiError> {
+    let what = format!("a number from 0 to {MAX_OFFSET}");
+    match query.parsed("offset", &what)? {
+        None => Ok(None),
+        Some(count) if count <= MAX_OFFSET => Ok(Some(Position::Offset(count))),
+        Some(count) => {
+            let message = format!("offset: `{count}` is not {what}");
+            Err(ApiError::bad_request("query-invalid", message).with("param", "offset"))
+        }
+    }
 }
 
 /// `order`, as OpenAI has it.

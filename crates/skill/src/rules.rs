@@ -160,8 +160,10 @@ rules! {
         "Write one skill name on each line after `- `.";
     HOST_EXECUTION = "host-execution" Warning: "Nothing in a skill runs on the host.",
         "Remove it; scripts run in the sandbox when the model calls them.";
-    TOOL_INVALID = "tool-invalid" Error: "A declared tool has a name, a description and a script.",
+    TOOL_INVALID = "tool-invalid" Error: "A declared tool has a name and a script.",
         "Write `tools:` as name -> {description, script, args}.";
+    TOOL_DESCRIPTION = "tool-description" Warning: "A declared tool has a description, by which a model decides whether to call it.",
+        "Add `description:` to the tool.";
     TOOL_NAME = "tool-name" Error: "A tool's name has only a-z, 0-9, `_` and `-`, and at most 64 characters.",
         "Rename the tool.";
     TOOL_SCRIPT_PATH = "tool-script-path" Error: "A tool's script lies inside the skill.",

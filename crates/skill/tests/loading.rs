@@ -307,12 +307,27 @@ fn declared_tools_are_typed_and_ordered() {
 }
 
 #[test]
+fn a_tool_without_a_description_is_kept_and_remarked_on() {
+    let text = with("tools:\n  t: {script: a.py}");
+    let loaded = load_files(&[("SKILL.md", &text), ("a.py", "")], Profile::Lenient);
+    let skill = loaded.skill.as_ref().unwrap();
+    assert_eq!(skill.tools[0].description, "Run the bundled script a.py.");
+    let found = loaded
+        .diagnostics
+        .iter()
+        .find(|d| d.code == "tool-description");
+    assert_eq!(
+        found.unwrap().message,
+        "the tool `t` has no description; a model is told its script"
+    );
+}
+
+#[test]
 fn tools_that_break_a_rule_are_left_out_and_told() {
     let tools = [
         "tools: [Read, Write]",
         "tools:\n  Bad Name: {description: d, script: a.py}",
         "tools:\n  t: text",
-        "tools:\n  t: {script: a.py}",
         "tools:\n  t: {description: d}",
         "tools:\n  t: {description: d, script: ../../etc/passwd}",
         "tools:\n  t: {description: d, script: /bin/sh}",
@@ -344,8 +359,7 @@ fn tools_that_break_a_rule_are_left_out_and_told() {
     assert_snapshot!(told.join("\n"), @r#"
     field-type: `tools` is not a mapping of tool names; it declares no tools
     tool-name: `Bad Name` cannot be the name of a tool
-    tool-invalid: the tool `t` must be a mapping with `description` and `script`
-    tool-invalid: the tool `t` has no description
+    tool-invalid: the tool `t` must be a mapping with `script`, and better with `description`
     tool-invalid: the tool `t` has no script
     tool-script-path: the script of `t` is no path inside the skill: `../../etc/passwd` has a `..` part, which could leave the skill's folder; remove it
     tool-script-path: the script of `t` is no path inside the skill: `/bin/sh` is absolute; write it relative to the skill's folder

@@ -42,7 +42,7 @@ pub fn read_markdown(path: &Path, limits: &Limits) -> Result<Bundle, SourceError
 
 /// Reads one byte more than the cap at most: enough for the bundle to see that
 /// it is too large, and to say so.
-fn read_capped(path: &Path, cap: u64) -> Result<Vec<u8>, SourceError> {
+pub(crate) fn read_capped(path: &Path, cap: u64) -> Result<Vec<u8>, SourceError> {
     let unreadable = |error| SourceError::io(path, error);
     let file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();

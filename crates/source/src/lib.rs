@@ -12,19 +12,24 @@
 //! | [`discover`] | the search for skills below a folder |
 //! | [`folder`] | a folder's files to a bundle |
 //! | [`archive`] | an archive's or a bare file's bytes to a bundle |
+//! | `packed` | what an archive holds: one skill or several |
+//! | `archives` | what archives held when they were last looked at |
 //! | [`url`] | skills by URL: what it names, fetching, the cache |
 //! | [`catalogue`] | several sources with labels: later wins, and says so |
 
 pub mod archive;
+mod archives;
 pub mod catalogue;
 pub mod discover;
 mod error;
 pub mod folder;
 pub mod open;
+mod packed;
 pub mod url;
 
 pub use catalogue::{Catalogue, Labelled, Shadowed};
 pub use discover::{Bounds, Discovery};
 pub use error::SourceError;
 pub use open::{Opened, Origin, open, open_any};
+pub use packed::PackedSkill;
 pub use url::{FetchError, Fetcher};

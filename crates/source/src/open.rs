@@ -8,16 +8,19 @@ use prowess_skill::{Bundle, Diagnostic, Limits, Loaded, Options, Profile, Skill}
 
 use crate::discover::{self, Bounds, Discovery};
 use crate::error::SourceError;
+use crate::packed::PackedSkill;
 use crate::url::{Fetcher, Remote, is_url};
-use crate::{archive, folder};
+use crate::{archive, archives, folder};
 
 /// One skill's place of origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A folder with a SKILL.md.
     Folder(PathBuf),
-    /// A zip or tar.gz.
+    /// A zip or tar.gz that is one skill.
     Archive(PathBuf),
+    /// One of several skills in a zip or tar.gz; its bytes are here already.
+    Packed(Arc<PackedSkill>),
     /// A Markdown file that is all there is of the skill.
     Markdown(PathBuf),
     /// A URL; its bytes are here already.
@@ -57,7 +60,7 @@ pub fn open(path: &Path, bounds: &Bounds) -> Opened {
         return one(Origin::Folder(folder.unwrap_or(Path::new(".")).to_owned()));
     }
     if archive::is_archive(path) {
-        return one(Origin::Archive(path.to_owned()));
+        return archives::open(path, &meta);
     }
     if path
         .extension()
@@ -74,6 +77,7 @@ impl Origin {
     pub fn path(&self) -> &Path {
         match self {
             Origin::Url(remote) => Path::new(&remote.url),
+            Origin::Packed(skill) => &skill.path,
             Origin::Folder(path) | Origin::Archive(path) | Origin::Markdown(path) => path,
         }
     }
@@ -82,6 +86,7 @@ impl Origin {
     pub fn name(&self) -> Option<String> {
         match self {
             Origin::Url(remote) => remote.place_name.clone(),
+            Origin::Packed(skill) => Some(skill.folder.clone()),
             Origin::Folder(path) => {
                 let named = path.file_name().is_some();
                 let path = if named {
@@ -100,6 +105,7 @@ impl Origin {
     pub fn read(&self, limits: &Limits) -> Result<(Bundle, Vec<Diagnostic>), SourceError> {
         match self {
             Origin::Url(remote) => Ok((remote.bundle().clone(), Vec::new())),
+            Origin::Packed(skill) => Ok((skill.bundle.clone(), Vec::new())),
             Origin::Folder(path) => {
                 let read = folder::read(path, limits)?;
                 let note = |(name, why): &(String, &str)| {
@@ -122,9 +128,12 @@ impl Origin {
         let (bundle, notes) = self.read(limits)?;
         let name = self.name();
         // Only a folder's name is the skill's own; a file may be called anything.
-        let folder = name
-            .as_deref()
-            .filter(|_| matches!(self, Origin::Folder(_)));
+        let own_folder = match self {
+            Origin::Folder(_) => true,
+            Origin::Packed(skill) => skill.own_folder,
+            _ => false,
+        };
+        let folder = name.as_deref().filter(|_| own_folder);
         let options = Options {
             limits: limits.clone(),
             profile,

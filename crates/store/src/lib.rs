@@ -95,7 +95,7 @@ pub use files::{FileFilter, FileRecord, NewFile};
 pub use gc::Collected;
 pub use key_limits::{Budget, KeyLimits, Period};
 pub use keys::{KeyRecord, NewKey, Scope, SecretKey};
-pub use page::{Cursor, MAX_LIMIT, Order, Page, PageRequest, Position};
+pub use page::{Cursor, MAX_LIMIT, MAX_OFFSET, Order, Page, PageRequest, Position};
 pub use quota::{StorageLimits, StorageUse};
 pub use readiness::Unready;
 pub use resolve::ResolvedSkill;

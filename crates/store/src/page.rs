@@ -1,8 +1,8 @@
 //! Lists in pages that stay right while others insert and delete.
 //!
-//! A page begins after (or before) the last thing seen, never at a count of
-//! things, so nothing is skipped or shown twice when the list changes. The thing
-//! a cursor names may itself be gone.
+//! A page begins after (or before) the last thing seen, so nothing is skipped or shown
+//! twice when the list changes. The thing a cursor names may itself be gone. Only clients
+//! that know nothing else begin at a count of things.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,6 +11,9 @@ use crate::error::{Error, Result};
 
 /// The most a page holds.
 pub const MAX_LIMIT: u32 = 1_000;
+
+/// The most that a page may begin after by count: the database walks over all of them.
+pub const MAX_OFFSET: u32 = 100_000;
 
 /// Which end of a list comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,6 +67,9 @@ pub enum Position {
     After(Cursor),
     /// With the ones right before the one a cursor names.
     Before(Cursor),
+    /// After so many, at most [`MAX_OFFSET`]; what is above is moved down. For clients that
+    /// count: they may miss some, or see some twice, when the list changes in between.
+    Offset(u32),
 }
 
 /// One page of a list.

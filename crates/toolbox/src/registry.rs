@@ -9,6 +9,9 @@ use prowess_skill::control_tokens::{neutralised, neutralised_json};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// Letters in which a name may differ from the one that was meant.
+const MAX_SLIPS: usize = 3;
+
 /// What a call of a tool does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
@@ -135,6 +138,16 @@ impl Registry {
     pub(crate) fn find(&self, name: &str) -> Option<(&ToolSpec, &Route)> {
         let tool = self.tools.get(*self.by_name.get(name)?)?;
         Some((&tool.spec, &tool.route))
+    }
+
+    /// The tool that was probably meant, shown or not: its skill may not be loaded yet.
+    pub(crate) fn nearest(&self, name: &str) -> Option<String> {
+        let names = self.by_name.keys();
+        // A model chooses the name; its length must not choose our work.
+        let near = names.filter(|known| known.len().abs_diff(name.len()) <= MAX_SLIPS);
+        let near = near.map(|known| (strsim::levenshtein(known, name), known));
+        let (slips, known) = near.min()?;
+        (slips <= MAX_SLIPS.min(name.len() / 2)).then(|| known.clone())
     }
 
     /// The names of what is shown.

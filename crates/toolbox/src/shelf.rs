@@ -218,12 +218,17 @@ impl Problem {
 }
 
 /// Names, sizes and times of all that is at a place, or the digest of what came from a
-/// URL. What cannot be seen counts as nothing: reading it says why.
+/// URL or out of an archive of several skills. What cannot be seen counts as nothing: reading it says why.
 fn fingerprint(origin: &Origin) -> u64 {
     let mut hasher = DefaultHasher::new();
     let mut left = MOST_FILES;
-    if let Origin::Url(remote) = origin {
-        remote.digest.hex().hash(&mut hasher);
+    let digest = match origin {
+        Origin::Url(remote) => Some(remote.digest),
+        Origin::Packed(skill) => Some(skill.digest),
+        _ => None,
+    };
+    if let Some(digest) = digest {
+        digest.hex().hash(&mut hasher);
         return hasher.finish();
     }
     let path = origin.path();

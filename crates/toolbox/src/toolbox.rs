@@ -250,9 +250,14 @@ impl Toolbox {
     }
 
     fn unknown(&self, name: &str) -> Outcome {
-        let known = self.lock().registry.shown_names();
-        let known = listed(known.iter().map(String::as_str), 30);
-        let text = format!("Error: there is no tool `{name}`. There are: {known}");
+        let (shown, near) = {
+            let state = self.lock();
+            (state.registry.shown_names(), state.registry.nearest(name))
+        };
+        let shown = listed(shown.iter().map(String::as_str), 30);
+        let hint = near.map(|near| format!(" Did you mean `{near}`?"));
+        let hint = hint.unwrap_or_default();
+        let text = format!("Error: there is no tool `{name}`.{hint} There are: {shown}");
         let native = Native::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
         Outcome::error(text, native)
     }

@@ -146,8 +146,12 @@ impl Checked<'_> {
 
     fn url(&self, text: &str) -> Result<Url, ConfigError> {
         let bad = |why| self.bad_url(why);
-        let url = Url::parse(text.trim())
-            .map_err(|error| bad(format!("{text:?} is not a URL: {error}")))?;
+        let url = Url::parse(text.trim()).map_err(|error| match error {
+            url::ParseError::RelativeUrlWithoutBase => {
+                bad(format!("{text:?} must begin with http:// or https://"))
+            }
+            error => bad(format!("{text:?} is not a URL: {error}")),
+        })?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(bad(format!("{text:?} must begin with http:// or https://")));
         }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use prowess_provider::Providers;
+use prowess_provider::config::Config as Gateway;
+use prowess_provider::{Env, KeyError, Providers};
 
 use super::{Exit, output};
 use crate::config::{self, Config, Overrides, import};
@@ -39,23 +40,58 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Exit> {
     }
 }
 
-/// Keys are not looked for: they may well be elsewhere.
+/// A key that is not set here is only remarked on: the server may well have it.
 fn check(args: &Check) -> anyhow::Result<Exit> {
-    let checked = Config::load(Some(&args.file), &Overrides::default())
-        .and_then(|config| Ok(Providers::new(config.gateway)?));
-    match checked {
+    let shown = args.file.display();
+    let config = match Config::load_all(Some(&args.file), &Overrides::default()) {
+        Ok(config) => config,
+        Err(problems) => return refused(problems),
+    };
+    let missing = missing_keys(&config.gateway);
+    match Providers::new(config.gateway) {
         Ok(providers) => {
+            for (setting, why) in missing {
+                output::remark(&format!("{setting}: {why}"));
+            }
             let models = output::count(providers.models().len(), "name");
-            let shown = args.file.display();
-            output::remark(&format!("{shown}: all is well: {models} of models"));
+            output::remark(&format!(
+                "{shown}: no errors found; it has {models} of models"
+            ));
             Ok(Exit::Ok)
         }
-        Err(error @ config::ConfigError::Unreadable { .. }) => Err(error.into()),
-        Err(error) => {
-            output::error(&error.to_string());
-            Ok(Exit::Problems)
+        Err(error) => refused(config::ConfigError::from(error).into()),
+    }
+}
+
+fn refused(problems: config::Problems) -> anyhow::Result<Exit> {
+    for problem in problems.iter() {
+        if let config::ConfigError::Unreadable { .. } = problem {
+            anyhow::bail!("{problem}");
+        }
+        output::error(&problem.to_string());
+    }
+    Ok(Exit::Problems)
+}
+
+/// Settings whose key is not set, or cannot be read, in this environment.
+fn missing_keys(gateway: &Gateway) -> Vec<(String, KeyError)> {
+    let env = Env::process();
+    let mut missing = Vec::new();
+    for provider in &gateway.providers {
+        let name = &provider.name;
+        let key = provider
+            .api_key
+            .iter()
+            .map(|key| ("api_key".to_owned(), key));
+        let headers = provider.headers.iter();
+        let headers = headers.map(|(header, value)| (format!("headers.{header}"), value));
+        for (setting, source) in key.chain(headers) {
+            if let Err(why) = source.look_up(&env) {
+                missing.push((format!("providers.{name}.{setting}"), why));
+            }
         }
     }
+    missing
 }
 
 fn import(args: &Import) -> anyhow::Result<Exit> {

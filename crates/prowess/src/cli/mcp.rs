@@ -30,6 +30,10 @@ pub(crate) struct Args {
     /// One tool to load all skills by, or one for each
     #[arg(long, value_name = "FORM", default_value = "compact", value_enum)]
     form: Loading,
+    /// When the tools of a skill are listed: once the skill is loaded, or all at once, for
+    /// hosts that list the tools of a server only at the start
+    #[arg(long, value_name = "WHEN", default_value = "on-load", value_enum)]
+    own_tools: OwnTools,
     /// Leave out the tools to run commands and edit files by; those of skills still run
     #[arg(long)]
     no_code: bool,
@@ -45,6 +49,15 @@ pub(crate) struct Args {
     log: Detail,
 }
 
+/// When the tools of skills are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum OwnTools {
+    /// Once their skill is loaded
+    OnLoad,
+    /// From the start; calling one loads its skill
+    AtOnce,
+}
+
 const EXAMPLES: &str = "\
 Claude Code:
   claude mcp add skills -- prowess mcp ~/skills
@@ -53,7 +66,11 @@ Any host with a JSON configuration:
   {\"mcpServers\": {\"skills\": {\"command\": \"prowess\", \"args\": [\"mcp\", \"/home/me/skills\"]}}}
 
 A server has the same at /mcp, for the skills stored there:
-  claude mcp add --transport http skills http://127.0.0.1:4141/mcp";
+  claude mcp add --transport http skills http://127.0.0.1:4141/mcp
+
+Hosts that list tools once (LangChain, Google ADK):
+  prowess mcp --own-tools at-once ~/skills
+  http://127.0.0.1:4141/mcp?own_tools=at-once";
 
 pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
     logging::start(args.log);
@@ -61,7 +78,7 @@ pub(super) fn run(args: Args) -> anyhow::Result<Exit> {
     let (folders, read) = Folders::new(&args.sources, opened);
     toolbox::tell(&read);
     if read.members.is_empty() {
-        output::remark("there are no skills yet; what is put into the folders will be seen");
+        output::remark("there are no skills yet; watching the folders for new ones");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -115,5 +132,9 @@ impl Supply for Local {
             code: !self.args.no_code,
             ..prowess_mcp::options()
         }
+    }
+
+    fn lists_own_tools_at_once(&self) -> bool {
+        self.args.own_tools == OwnTools::AtOnce
     }
 }

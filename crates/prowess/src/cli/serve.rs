@@ -82,8 +82,15 @@ async fn run_server(config: Config) -> anyhow::Result<()> {
     let prowess = Prowess::builder().config(&config).open().await;
     let prowess = prowess.context("cannot begin to serve")?;
     let listen = config.server.listen;
-    let listener = TcpListener::bind(listen).await;
-    let listener = listener.with_context(|| format!("cannot listen on {listen}"))?;
+    let listener = TcpListener::bind(listen).await.map_err(|error| {
+        let hint = match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                "; another program listens there: choose another port with --listen"
+            }
+            _ => "",
+        };
+        anyhow::anyhow!("cannot listen on {listen}: {error}{hint}")
+    })?;
     let stop = CancellationToken::new();
     // Before anyone is told that the server listens, and may tell it to stop.
     let signals = Signals::listen().context("cannot listen for signals")?;

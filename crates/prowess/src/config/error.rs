@@ -66,6 +66,15 @@ impl ConfigError {
         }
     }
 
+    /// The line it is about, where that is known.
+    pub(super) fn line(&self) -> usize {
+        match self {
+            ConfigError::Syntax { line, .. } | ConfigError::UnknownKey { line, .. } => *line,
+            ConfigError::InFile { error, .. } => error.line(),
+            _ => 0,
+        }
+    }
+
     pub(super) fn in_file(self, path: &Path) -> ConfigError {
         match self {
             // What was said outside the file is no fault of the file's.
@@ -87,7 +96,7 @@ impl ConfigError {
     pub(super) fn toml(text: &str, error: &toml::de::Error) -> ConfigError {
         ConfigError::Syntax {
             line: line(text, error.span().map_or(0, |span| span.start)),
-            message: error.message().to_owned(),
+            message: wrong_type(text, error).unwrap_or_else(|| error.message().to_owned()),
         }
     }
 
@@ -100,6 +109,28 @@ impl ConfigError {
             reason: reason.into(),
         }
     }
+}
+
+/// "invalid type: string "three", expected u32" in plain words, with the key it is about.
+fn wrong_type(text: &str, error: &toml::de::Error) -> Option<String> {
+    let (found, expected) = error
+        .message()
+        .strip_prefix("invalid type: ")?
+        .split_once(", expected ")?;
+    let start = error.span()?.start;
+    let before = text.get(..start)?;
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let (key, _) = line.split_once('=')?;
+    let expected = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a string" => "text in quotes",
+        "a boolean" => "true or false",
+        "a sequence" => "a list in brackets",
+        other => other,
+    };
+    let found = found.replacen("string ", "the text ", 1);
+    Some(format!("{}: must be {expected}, not {found}", key.trim()))
 }
 
 /// The line of a byte offset, from 1.

@@ -1,6 +1,8 @@
 //! Keys that nobody knows, and what was probably meant.
 
-use toml::de::{DeTable, DeValue};
+use strsim::levenshtein;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
 use super::error::{ConfigError, line};
 
@@ -73,80 +75,48 @@ impl Section {
     }
 }
 
-/// Refuses the first section or key that is not known.
-pub(super) fn check(text: &str, sections: &[Section]) -> Result<(), ConfigError> {
+/// Every section and key that is not known, in the order of the file.
+pub(super) fn unknown(text: &str, sections: &[Section]) -> Result<Vec<ConfigError>, ConfigError> {
     let table = DeTable::parse(text).map_err(|error| ConfigError::toml(text, &error))?;
+    let mut unknown = Vec::new();
     for (key, value) in table.get_ref() {
         let name = key.get_ref().as_ref();
         let Some(section) = sections.iter().find(|section| section.name == name) else {
             let known: Vec<_> = sections.iter().map(|section| section.name).collect();
-            return Err(ConfigError::UnknownKey {
+            unknown.push(ConfigError::UnknownKey {
                 line: line(text, key.span().start),
                 what: format!("`[{name}]` is not a section"),
                 hint: hint(name, &known, "[", "]"),
             });
+            continue;
         };
         for (path, inner) in section.tables(value.get_ref()) {
-            check_keys(text, &path, inner, section.keys)?;
+            unknown.extend(unknown_keys(text, &path, inner, section.keys));
         }
     }
-    Ok(())
+    unknown.sort_by_key(ConfigError::line);
+    Ok(unknown)
 }
 
-fn check_keys(
-    text: &str,
-    path: &str,
-    table: &DeTable<'_>,
-    known: &[&str],
-) -> Result<(), ConfigError> {
-    for key in table.keys() {
+fn unknown_keys(text: &str, path: &str, table: &DeTable<'_>, known: &[&str]) -> Vec<ConfigError> {
+    let error = |key: &Spanned<DeString<'_>>| {
         let written = key.get_ref().as_ref();
-        if !known.contains(&written) {
-            return Err(ConfigError::UnknownKey {
-                line: line(text, key.span().start),
-                what: format!("`{path}.{written}` is not a setting"),
-                hint: hint(written, known, "", ""),
-            });
-        }
-    }
-    Ok(())
+        let unknown = ConfigError::UnknownKey {
+            line: line(text, key.span().start),
+            what: format!("`{path}.{written}` is not a setting"),
+            hint: hint(written, known, "", ""),
+        };
+        (!known.contains(&written)).then_some(unknown)
+    };
+    table.keys().filter_map(error).collect()
 }
 
 fn hint(written: &str, known: &[&str], open: &str, close: &str) -> String {
-    let nearest = known.iter().min_by_key(|name| distance(written, name));
+    let nearest = known.iter().min_by_key(|name| levenshtein(written, name));
     match nearest {
-        Some(name) if distance(written, name) <= 1 + written.len() / 3 => {
+        Some(name) if levenshtein(written, name) <= 1 + written.len() / 3 => {
             format!("did you mean `{open}{name}{close}`?")
         }
         _ => format!("there are: {}", known.join(", ")),
-    }
-}
-
-/// How many letters must be added, dropped or changed to get from one to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut next = vec![i + 1];
-        for ((to, above), pair) in b.iter().zip(row.iter().skip(1)).zip(&row) {
-            let left = next.last().copied().unwrap_or_default();
-            let same = pair + usize::from(from != *to);
-            next.push(same.min(above + 1).min(left + 1));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_count_letters() {
-        assert_eq!(distance("listen", "listen"), 0);
-        assert_eq!(distance("lissen", "listen"), 1);
-        assert_eq!(distance("", "url"), 3);
-        assert_eq!(distance("kitten", "sitting"), 3);
     }
 }

@@ -9,6 +9,7 @@ mod error;
 pub mod import;
 mod keys;
 mod models;
+mod problems;
 mod providers;
 mod sandbox;
 mod secret;
@@ -27,8 +28,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use keys::Section;
+use problems::first;
 
 pub use error::ConfigError;
+pub use problems::Problems;
 pub use sandbox::{Backend, Sandbox};
 pub use server::Server;
 
@@ -96,38 +99,63 @@ pub fn schema() -> serde_json::Value {
 impl Config {
     /// Reads the named file, or [`FILE`] if it is there, and checks everything.
     pub fn load(file: Option<&Path>, overrides: &Overrides) -> Result<Config, ConfigError> {
+        Config::load_all(file, overrides).map_err(first)
+    }
+
+    /// The same, with all that is wrong and can be found at once.
+    pub fn load_all(file: Option<&Path>, overrides: &Overrides) -> Result<Config, Problems> {
         let named = file.is_some();
         let path = file.unwrap_or(Path::new(FILE));
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(error) if !named && error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(ConfigError::unreadable(path, &error)),
+            Err(error) => return Err(ConfigError::unreadable(path, &error).into()),
         };
         let folder = path.parent().unwrap_or(Path::new(""));
-        Config::read(&text, folder, overrides).map_err(|error| error.in_file(path))
+        Config::read_all(&text, folder, overrides).map_err(|problems| problems.in_file(path))
     }
 
     /// Reads and checks a text. Scripts it names are looked for from `folder`.
     pub fn read(text: &str, folder: &Path, overrides: &Overrides) -> Result<Config, ConfigError> {
-        keys::check(text, SECTIONS)?;
+        Config::read_all(text, folder, overrides).map_err(first)
+    }
+
+    /// The same, with all that is wrong: the keys that nobody knows; if there are none,
+    /// the first value of a wrong type; else whatever each section refuses.
+    fn read_all(text: &str, folder: &Path, overrides: &Overrides) -> Result<Config, Problems> {
+        let mut problems = Problems::from_list(keys::unknown(text, SECTIONS)?);
+        problems.none()?;
         let raw: Raw = toml::from_str(text).map_err(|error| ConfigError::toml(text, &error))?;
         let data_dir = server::data_dir(&raw.server, overrides)?;
-        let providers = providers::check(raw.providers, folder)?;
-        let server = server::check(&raw.server, overrides, &providers)?;
+        let providers = problems.note(providers::check(raw.providers, folder));
+        let providers = providers.unwrap_or_default();
+        let server = problems.note(server::check(&raw.server, overrides, &providers));
+        let sandbox = problems.note(sandbox::check(raw.sandbox, &data_dir));
+        let store = problems.note(store::check(&raw.store, &raw.blobs, data_dir, overrides));
+        let runs = problems.note(skills::check(raw.skills));
+        let telemetry = problems.note(telemetry::check(&raw.telemetry));
+        let models = problems.note(models::check(raw.models));
+        problems.none()?;
+        let all = (server, sandbox, store, runs, telemetry, models);
+        let (Some(server), Some(sandbox), Some(store), Some(runs), Some(telemetry), Some(models)) =
+            all
+        else {
+            return Err(problems);
+        };
         Ok(Config {
-            sandbox: sandbox::check(raw.sandbox, &data_dir)?,
-            store: store::check(&raw.store, &raw.blobs, data_dir, overrides)?,
+            sandbox,
+            store,
             server: Server {
                 settings: Settings {
-                    runs: skills::check(raw.skills)?,
-                    telemetry: telemetry::check(&raw.telemetry)?,
+                    runs,
+                    telemetry,
                     ..server.settings
                 },
                 ..server
             },
             gateway: Gateway {
                 providers,
-                models: models::check(raw.models)?,
+                models,
                 ..Gateway::default()
             },
         })
@@ -144,6 +172,31 @@ mod tests {
             ..Overrides::default()
         };
         Config::read(text, Path::new(""), &overrides)
+    }
+
+    fn all_refused(text: &str) -> Vec<String> {
+        let overrides = Overrides {
+            data_dir: Some("/data".into()),
+            ..Overrides::default()
+        };
+        let problems = Config::read_all(text, Path::new(""), &overrides).unwrap_err();
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_found_at_once() {
+        let unknown = "[server]\nlissen = \"x\"\n[sever]\n[store]\nurll = \"x\"\n";
+        assert_eq!(
+            all_refused(unknown),
+            [
+                "line 2: `server.lissen` is not a setting; did you mean `listen`?",
+                "line 3: `[sever]` is not a section; did you mean `[server]`?",
+                "line 5: `store.urll` is not a setting; did you mean `url`?",
+            ]
+        );
+        let values = "[server]\nlisten = \"nowhere\"\n[store]\nurl = \"mysql://h/d\"\n";
+        let refused = all_refused(values);
+        assert_eq!(refused.len(), 2, "{refused:?}");
     }
 
     fn refused(text: &str) -> String {

@@ -61,7 +61,7 @@ pub(crate) async fn probe(
     }
 }
 
-const NATIVE: &str = "the native backend has it";
+const NATIVE: &str = "the native backend has what containers lack";
 
 const ADVICE: &str = "start a Docker daemon that this user may use, name its socket in the \
     settings, and load an image with a shell and python3";

@@ -89,6 +89,10 @@ impl Sandbox {
     }
 }
 
+/// How to run without the layers that are missing.
+const ACCEPT_REDUCED: &str = "accept a reduced sandbox with --reduced on the command line, or \
+    reduced = true under [sandbox] in prowess.toml";
+
 /// The backend, unless what was found is too little, or less than all and that is not
 /// accepted.
 fn accept(
@@ -96,11 +100,13 @@ fn accept(
     backend: Option<Arc<dyn Backend>>,
     allow_reduced: bool,
 ) -> Result<Arc<dyn Backend>, Error> {
-    let advice = probe
-        .checks
-        .iter()
-        .filter_map(|check| check.advice.as_deref());
-    let advice = advice.collect::<Vec<_>>().join("; ");
+    let mut advice: Vec<&str> = Vec::new();
+    for text in probe.checks.iter().filter_map(|c| c.advice.as_deref()) {
+        if !advice.contains(&text) {
+            advice.push(text);
+        }
+    }
+    let advice = advice.join("; ");
     match &probe.grade {
         Grade::Refused { reason } => Err(Error::Refused {
             reason: reason.clone(),
@@ -108,7 +114,7 @@ fn accept(
         }),
         Grade::Reduced { missing } if !allow_reduced => Err(Error::Refused {
             reason: format!("missing: {}", missing.join(", ")),
-            advice: format!("{advice}; or accept a reduced sandbox in the settings"),
+            advice: format!("{advice}; or {ACCEPT_REDUCED}"),
         }),
         Grade::Strict | Grade::Reduced { .. } => backend.ok_or(Error::LauncherGone),
     }

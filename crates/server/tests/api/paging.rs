@@ -89,6 +89,23 @@ async fn openais_pages_go_on_after_an_id_in_both_orders() {
 }
 
 #[tokio::test]
+async fn pages_by_count_go_on_where_the_last_ended() {
+    let (server, made) = with_skills(5).await;
+    for dialect in [As::Ga, As::Beta, As::OpenAi] {
+        let path = "/v1/skills?limit=2&source=custom&offset=";
+        let page = |offset: usize| server.get(dialect, &format!("{path}{offset}")).send();
+        let (first, second) = (page(0).await.ok(), page(2).await.ok());
+        assert_eq!(ids(&first), [made[4].clone(), made[3].clone()]);
+        assert_eq!(ids(&second), [made[2].clone(), made[1].clone()]);
+        assert_eq!(second["has_more"], true);
+        let last = page(4).await.ok();
+        assert_eq!(ids(&last), [made[0].clone()]);
+        assert_eq!(last["has_more"], false);
+        assert_eq!(ids(&page(9).await.ok()), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
 async fn skills_are_found_by_name_and_by_words_best_first() {
     let server = Server::new().await;
     for (name, description, body) in [
@@ -168,6 +185,9 @@ async fn what_cannot_be_asked_is_told_and_not_bent() {
         (As::Ga, "source=elsewhere"),
         (As::OpenAi, "order=sideways"),
         (As::OpenAi, "limit=-1"),
+        (As::Ga, "offset=-1"),
+        (As::OpenAi, "offset=100001"),
+        (As::OpenAi, "offset=1&after=skill_1"),
     ] {
         let answer = server
             .get(dialect, &format!("/v1/skills?{query}"))

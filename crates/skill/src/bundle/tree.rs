@@ -1,27 +1,32 @@
-//! Many skills in one archive: a repository, as code hosts pack it.
+//! Many skills in one archive: a repository, as code hosts pack it, or a folder of
+//! skills that somebody packed.
 //!
-//! Unlike a skill's own archive, a repository is full of things that are no skill's:
+//! Unlike a skill's own archive, such a one is full of things that are no skill's:
 //! links, odd names, large files. They are passed over; what lies in a skill's folder
-//! goes through the same door as any other file.
+//! is checked like any other file of a skill.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 
-use super::{Bundle, BundleError, Reason, check_size, tar};
+use super::format::Format;
+use super::{Bundle, BundleError, Reason, check_size, tar, zip};
 use crate::limits::Limits;
 use crate::path::ancestors;
 
 /// What a repository's archive held.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// Skills by the path of their folder below the archive's top folder; the
-    /// repository itself, when it is a skill, has an empty one.
+    /// Skills by the path of their folder; the archive itself, when it is a skill, has
+    /// an empty one.
     pub skills: BTreeMap<String, Result<Bundle, BundleError>>,
 }
 
 /// What to look for in a repository.
 pub struct TreeQuery<'a> {
+    /// Whether the archive has one top folder around everything, which counts for
+    /// nothing: code hosts name it after the repository and the branch.
+    pub wrapped: bool,
     /// Only skills in or below this folder; everywhere when empty.
     pub under: &'a str,
     /// Only the skill whose folder has this name.
@@ -34,8 +39,8 @@ pub struct TreeQuery<'a> {
 type Loose = Vec<(String, Bytes, bool)>;
 
 impl Tree {
-    /// Finds the skills of a gzipped tar with one top folder. `whole` bounds the
-    /// archive and what is taken from it; `limits` bounds each skill.
+    /// Finds the skills of a zip or a gzipped tar. `whole` bounds the archive and what
+    /// is taken from it; `limits` bounds each skill.
     pub fn read(
         archive: &[u8],
         query: &TreeQuery<'_>,
@@ -45,7 +50,7 @@ impl Tree {
         check_size(archive, whole)?;
         let folders = skill_folders(archive, query, whole)?;
         let mut gathered: BTreeMap<&str, Result<Loose, BundleError>> = BTreeMap::new();
-        tar::each_file(archive, whole, |name, file| {
+        each_file(archive, whole, |name, file| {
             let Some((path, folder)) = belongs(name, query, &folders) else {
                 return Ok(());
             };
@@ -53,7 +58,7 @@ impl Tree {
             let inside = inside.trim_start_matches('/').to_owned();
             let loose = gathered.entry(folder).or_insert_with(|| Ok(Vec::new()));
             let Ok(files) = loose else { return Ok(()) };
-            if file.size() > limits.file_bytes {
+            if file.size > limits.file_bytes {
                 *loose = Err(BundleError::at(
                     path,
                     Reason::FileTooLarge(limits.file_bytes),
@@ -75,6 +80,38 @@ impl Tree {
     }
 }
 
+/// One regular file of an archive; its bytes are there until the next one is shown.
+pub(super) struct Passing<'e> {
+    size: u64,
+    read: &'e mut dyn FnMut() -> Result<(Vec<u8>, bool), BundleError>,
+}
+
+impl<'e> Passing<'e> {
+    pub(super) fn new(
+        size: u64,
+        read: &'e mut dyn FnMut() -> Result<(Vec<u8>, bool), BundleError>,
+    ) -> Self {
+        Passing { size, read }
+    }
+
+    /// The content, and whether it may be executed.
+    fn read(self) -> Result<(Vec<u8>, bool), BundleError> {
+        (self.read)()
+    }
+}
+
+fn each_file(
+    archive: &[u8],
+    whole: &Limits,
+    visit: impl FnMut(&str, Passing<'_>) -> Result<(), BundleError>,
+) -> Result<(), BundleError> {
+    match Format::of(archive) {
+        Format::Zip => zip::each_file(archive, whole, visit),
+        Format::Gzip => tar::each_file(archive, whole, visit),
+        Format::Other(what) => Err(Reason::UnknownFormat(what).into()),
+    }
+}
+
 /// Folders with a SKILL.md, without those that lie inside another skill.
 fn skill_folders(
     archive: &[u8],
@@ -82,7 +119,7 @@ fn skill_folders(
     whole: &Limits,
 ) -> Result<BTreeSet<String>, BundleError> {
     let mut found = BTreeSet::new();
-    tar::each_file(archive, whole, |name, _| {
+    each_file(archive, whole, |name, _| {
         if let Some(path) = wanted(name, query) {
             let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
             if file.eq_ignore_ascii_case("SKILL.md") {
@@ -105,9 +142,13 @@ fn skill_folders(
     Ok(outer.cloned().collect())
 }
 
-/// The path of an entry below the archive's top folder, if it is looked for.
+/// The path of an entry, if it is looked for.
 fn wanted<'n>(name: &'n str, query: &TreeQuery<'_>) -> Option<&'n str> {
-    let (_, path) = name.strip_prefix("./").unwrap_or(name).split_once('/')?;
+    let name = name.strip_prefix("./").unwrap_or(name);
+    let path = match query.wrapped {
+        true => name.split_once('/')?.1,
+        false => name,
+    };
     let below = path.strip_prefix(query.under)?;
     let within = query.under.is_empty() || below.starts_with('/');
     (within && (query.keep)(path)).then_some(path)
@@ -137,6 +178,7 @@ mod tests {
 
     fn read(archive: &[u8], under: &str) -> Result<Tree, BundleError> {
         let query = TreeQuery {
+            wrapped: true,
             under,
             named: None,
             keep: |_| true,

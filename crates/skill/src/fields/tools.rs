@@ -137,8 +137,9 @@ fn read_tool(
         return None;
     }
     let Kind::Mapping(fields) = &value.kind else {
-        let message =
-            format!("the tool `{name}` must be a mapping with `description` and `script`");
+        let message = format!(
+            "the tool `{name}` must be a mapping with `script`, and better with `description`"
+        );
         reader.report(&rules::TOOL_INVALID, &value.range, message);
         return None;
     };
@@ -152,11 +153,11 @@ fn read_tool(
     let description = field(fields, "description")
         .and_then(Node::value_text)
         .map(str::trim);
-    let Some(description) = description.filter(|text| !text.is_empty()) else {
-        let message = format!("the tool `{name}` has no description");
-        reader.report(&rules::TOOL_INVALID, &name_node.range, message);
-        return None;
-    };
+    let description = description.filter(|text| !text.is_empty());
+    if description.is_none() {
+        let message = format!("the tool `{name}` has no description; a model is told its script");
+        reader.report(&rules::TOOL_DESCRIPTION, &name_node.range, message);
+    }
     let script = read_script(
         reader,
         &name,
@@ -166,9 +167,13 @@ fn read_tool(
         limits,
     )?;
     let args = read_args(reader, &name, field(fields, "args"))?;
+    let description = match description {
+        Some(text) => text.to_owned(),
+        None => format!("Run the bundled script {script}."),
+    };
     Some(Tool {
         name,
-        description: description.to_owned(),
+        description,
         script,
         args,
     })

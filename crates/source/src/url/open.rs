@@ -3,7 +3,7 @@
 //! | the URL | what is taken |
 //! |---|---|
 //! | of a repository's page on a known host | the skills in that folder of it |
-//! | that ends like an archive, a Markdown file or JSON | what its bytes are |
+//! | that ends like an archive, a Markdown file or JSON | what its bytes are: an archive may hold one skill or several |
 //! | any other | the index below it, newest form first; else what its bytes are |
 //!
 //! `#NAME` takes one of several. Bytes decide what something is; names and content
@@ -28,6 +28,7 @@ use crate::archive;
 use crate::discover::Discovery;
 use crate::error::SourceError;
 use crate::open::{Opened, Origin};
+use crate::packed::{self, Packed, Skills, WholeLimits};
 
 /// Whether a source is named by a URL rather than a path. One of a scheme that is
 /// not fetched is a URL all the same, to be refused as such.
@@ -159,7 +160,19 @@ impl Fetcher {
         if is_json(&fetched.data) {
             return self.index(asked, url, &fetched.data).await;
         }
-        self.one(asked, fetched).map(Found::one)
+        self.packed(asked, fetched)
+    }
+
+    /// The skills that the bytes of the URL itself are.
+    fn packed(&self, asked: &Asked, fetched: Fetched) -> Result<Found, FetchError> {
+        if !is_archive(&fetched.data) {
+            return self.one(asked, fetched).map(Found::one);
+        }
+        let whole = WholeLimits::from(&self.options.net);
+        match packed::read(&fetched.data, &self.options.limits, whole)? {
+            Packed::One(bundle) => Ok(Found::one(asked.skill(bundle, fetched.state))),
+            Packed::Several(skills) => several(asked, skills, fetched.state),
+        }
     }
 
     /// What is kept, if it is what was approved: then it does not matter how old it
@@ -178,9 +191,7 @@ impl Fetcher {
             .is_some_and(|e| e.eq_ignore_ascii_case("md"));
         let Fetched { data, state } = fetched;
         let bundle = bundle_of(data, markdown, &self.options.limits)?;
-        let name = archive::stem(place).or_else(|| asked.last_folder());
-        let url = asked.url.to_string();
-        Ok(Remote::new(url, name, bundle, state))
+        Ok(asked.skill(bundle, state))
     }
 
     /// Fetches the skills of an index, several at a time.
@@ -294,6 +305,12 @@ impl Asked {
         places.filter_map(|place| base.join(place).ok()).collect()
     }
 
+    /// The one skill that is there.
+    fn skill(&self, bundle: Bundle, state: State) -> Remote {
+        let name = archive::stem(Path::new(self.url.path())).or_else(|| self.last_folder());
+        Remote::new(self.url.to_string(), name, bundle, state)
+    }
+
     /// The URL of one of several skills.
     pub(super) fn with_name(&self, name: &str) -> String {
         let mut url = self.url.clone();
@@ -323,6 +340,25 @@ impl Found {
         }
     }
 
+    /// The skills of an archive; `place` gives the name and the URL of each by its folder.
+    pub(super) fn from_skills(
+        skills: Skills,
+        state: State,
+        place: impl Fn(&str) -> (String, String),
+    ) -> Result<Found, FetchError> {
+        let mut found = Found::default();
+        for (folder, bundle) in skills {
+            let (name, url) = place(&folder);
+            match bundle {
+                Ok(bundle) => found
+                    .skills
+                    .push(Remote::new(url, Some(name), bundle, state)),
+                Err(error) => found.refuse(url, error.into())?,
+            }
+        }
+        Ok(found)
+    }
+
     /// Notes what cannot be used. A cache that does not work is everybody's problem.
     pub(super) fn refuse(&mut self, url: String, error: FetchError) -> Result<(), FetchError> {
         if matches!(error, FetchError::Cache { .. }) {
@@ -349,11 +385,32 @@ fn is_json(data: &[u8]) -> bool {
     data.trim_ascii_start().starts_with(b"{")
 }
 
+fn is_archive(data: &[u8]) -> bool {
+    data.starts_with(b"PK") || data.starts_with(b"\x1f\x8b")
+}
+
+/// Those of an archive's skills that were named, or all of them.
+fn several(asked: &Asked, mut skills: Skills, state: State) -> Result<Found, FetchError> {
+    if let Some(name) = &asked.named {
+        let named = |folder: &String| packed::last_part(folder) == name.as_str();
+        if !skills.keys().any(named) {
+            return Err(index::no_such_name(
+                name,
+                skills.keys().map(|folder| packed::last_part(folder)),
+            ));
+        }
+        skills.retain(|folder, _| named(folder));
+    }
+    Found::from_skills(skills, state, |folder| {
+        let name = packed::last_part(folder);
+        (name.to_owned(), asked.with_name(name))
+    })
+}
+
 /// A bundle of whatever the bytes are: an archive, or a SKILL.md.
 fn bundle_of(data: Bytes, markdown: bool, limits: &Limits) -> Result<Bundle, FetchError> {
     let text = data.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&data);
-    let is_archive = data.starts_with(b"PK") || data.starts_with(b"\x1f\x8b");
-    if !is_archive && (text.starts_with(b"---") || markdown) {
+    if !is_archive(&data) && (text.starts_with(b"---") || markdown) {
         return Ok(Bundle::from_skill_md(data, limits)?);
     }
     let unknown = |error: &BundleError| matches!(error.reason(), bundle::Reason::UnknownFormat(_));

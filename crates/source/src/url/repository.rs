@@ -1,24 +1,16 @@
 //! The skills of a repository that a code host packs.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use prowess_skill::bundle::{self, TreeQuery};
-use prowess_skill::{Bundle, BundleError, Limits};
 
 use super::error::FetchError;
 use super::fetch::Fetcher;
 use super::index::no_such_name;
 use super::open::{Asked, Found};
-use super::remote::{Remote, State};
+use super::remote::State;
 use super::tree::Tree;
 use crate::folder::is_kept;
-
-/// Entries of a repository's archive for each skill that may be in it.
-const ENTRIES_PER_SKILL: usize = 100;
-
-/// Skills by their folders.
-type Skills = BTreeMap<String, Result<Bundle, BundleError>>;
+use crate::packed::{Skills, WholeLimits, last_part};
 
 impl Fetcher {
     /// Takes the skills of a repository's folder.
@@ -43,18 +35,13 @@ impl Fetcher {
     }
 
     async fn unpack(&self, asked: &Asked, tree: &Tree, data: Bytes) -> Result<Skills, FetchError> {
-        let net = &self.options.net;
-        let whole = Limits {
-            archive_bytes: net.tree_bytes,
-            total_bytes: net.source_bytes,
-            entries: net.index_entries.saturating_mul(ENTRIES_PER_SKILL),
-            ..self.options.limits.clone()
-        };
         let limits = self.options.limits.clone();
+        let whole = WholeLimits::from(&self.options.net).with(&limits);
         let (under, named) = (tree.under.clone(), asked.named.clone());
         // Inflating a repository takes a while.
         let read = tokio::task::spawn_blocking(move || {
             let query = TreeQuery {
+                wrapped: true,
                 under: &under,
                 named: named.as_deref(),
                 keep: is_kept,
@@ -70,22 +57,15 @@ impl Fetcher {
 
 fn found(asked: &Asked, tree: &Tree, skills: Skills, state: State) -> Result<Found, FetchError> {
     let single = skills.len() == 1 && asked.named.is_none();
-    let mut found = Found::default();
-    for (folder, bundle) in skills {
-        let name = match folder.rsplit('/').next() {
-            Some(name) if !name.is_empty() => name.to_owned(),
-            _ => tree.repo.clone(),
+    Found::from_skills(skills, state, |folder| {
+        let name = match last_part(folder) {
+            "" => tree.repo.clone(),
+            name => name.to_owned(),
         };
         let url = match single {
             true => asked.url.to_string(),
             false => asked.with_name(&name),
         };
-        match bundle {
-            Ok(bundle) => found
-                .skills
-                .push(Remote::new(url, Some(name), bundle, state)),
-            Err(error) => found.refuse(url, error.into())?,
-        }
-    }
-    Ok(found)
+        (name, url)
+    })
 }

@@ -318,7 +318,13 @@ async fn every_hostile_archive_is_refused_by_url_as_it_is_as_a_file() {
             continue;
         }
         site.put("/a.zip", case.bytes.clone());
-        let error = fetcher.open(&site.url("/a.zip")).await.unwrap_err();
+        let opened = fetcher.open(&site.url("/a.zip")).await;
+        // Refused as one skill; as a source, it is a folder of skills that was packed.
+        if ["several-skills", "skill-too-deep", "stray-file"].contains(&case.code) {
+            assert!(opened.is_ok(), "{}: {opened:?}", case.name);
+            continue;
+        }
+        let error = opened.unwrap_err();
         // What is no archive at all is not judged as one.
         let other = ["url-not-a-source", "url-index-malformed"];
         let known = error.code() == case.code || other.contains(&error.code());

@@ -10,6 +10,7 @@ mod caching;
 mod hostile;
 mod naming;
 mod paths;
+mod several;
 mod site;
 
 use std::path::Path;

@@ -4,7 +4,7 @@ use super::{SkillRecord, SkillSource, VersionDetail, VersionRecord, VersionSelec
 use crate::Store;
 use crate::db::{Db, Sql};
 use crate::error::{Error, Kind, Result};
-use crate::page::{Cursor, Order, Page, PageRequest, Position};
+use crate::page::{Cursor, MAX_OFFSET, Order, Page, PageRequest, Position};
 use crate::tenant::TenantId;
 
 /// Which skills a list shows.
@@ -250,12 +250,16 @@ pub(crate) fn paged(sql: Sql, ids: &IdColumn, page: &PageRequest) -> Sql {
         _ => page.order == Order::Ascending,
     };
     let sql = match &page.from {
-        Position::Start => sql,
+        Position::Start | Position::Offset(_) => sql,
         Position::After(cursor) | Position::Before(cursor) => {
             sql.with(if upwards { ids.above } else { ids.below }, cursor.id())
         }
     };
-    sql.with(if upwards { ids.up } else { ids.down }, page.fetch())
+    let sql = sql.with(if upwards { ids.up } else { ids.down }, page.fetch());
+    match page.from {
+        Position::Offset(count) => sql.with(" OFFSET ", i64::from(count.min(MAX_OFFSET))),
+        _ => sql,
+    }
 }
 
 #[cfg(test)]

@@ -119,6 +119,7 @@ fn part(ranked: &[Ranked], page: &PageRequest) -> Result<Vec<Ranked>> {
     let fetch = usize::try_from(page.fetch()).unwrap_or_default();
     let (before, after) = match &page.from {
         Position::Start => (0, 0),
+        Position::Offset(count) => (0, usize::try_from(*count).unwrap_or(usize::MAX)),
         Position::After(cursor) | Position::Before(cursor) => place(ranked, cursor)?,
     };
     Ok(match page.from {

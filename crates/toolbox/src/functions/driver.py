@@ -15,7 +15,9 @@ def _main(source):
 
     module = types.ModuleType("prowess")
     exec(compile(source, "<prowess>", "exec"), module.__dict__)
-    sys.modules["prowess"] = sys.modules["prowess_tools"] = module
+    # Skills written for other runtimes import the decorator under those names.
+    for name in ("prowess", "prowess_tools", "jeeves", "jeevesagent", "loomflow"):
+        sys.modules[name] = module
 
     def answer(status, text):
         # A copy of this process that came back from a fork has nothing to say.

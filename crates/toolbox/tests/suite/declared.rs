@@ -39,6 +39,33 @@ async fn go(fixture: SkillFixture) -> String {
 }
 
 #[tokio::test]
+async fn a_tool_without_a_description_is_described_by_its_script() {
+    let skill = SkillFixture::new("one")
+        .field("tools", "{go: {script: scripts/go.py}}")
+        .file("scripts/go.py", "print('gone')");
+    let running = Running::new(&[skill]).await;
+    running.load("one").await;
+    let tools = running.toolbox.tools();
+    let go = tools.iter().find(|tool| tool.name == "one__go").unwrap();
+    assert!(
+        go.description
+            .contains("Run the bundled script scripts/go.py."),
+        "{}",
+        go.description
+    );
+    let outcome = running.call("one__go", json!({})).await;
+    assert_eq!(text(&outcome), "gone");
+}
+
+#[tokio::test]
+async fn a_slip_in_the_name_of_a_tool_is_told_with_the_right_name() {
+    let running = Running::new(&[show()]).await;
+    let outcome = running.call("show_it__arg", json!({})).await;
+    let text = text(&outcome);
+    assert!(text.contains("Did you mean `show_it__args`?"), "{text}");
+}
+
+#[tokio::test]
 async fn a_declared_tool_appears_when_its_skill_is_loaded() {
     let running = Running::new(&[show()]).await;
     let before = names(&running.toolbox);

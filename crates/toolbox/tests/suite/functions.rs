@@ -55,6 +55,18 @@ def build_tools(ctx):
     return [greet]
 "#;
 
+#[tokio::test]
+async fn tools_written_for_other_runtimes_need_no_edit() {
+    for module in ["prowess", "jeeves", "jeevesagent", "loomflow"] {
+        let tools = format!("from {module} import tool\n@tool\ndef f(x: int):\n    return x + 1\n");
+        let skill = SkillFixture::new("other").file("tools.py", tools);
+        let running = Running::new(&[skill]).await;
+        running.load("other").await;
+        let outcome = running.call("other__f", json!({"x": 41})).await;
+        assert_eq!(text(&outcome), "42", "{module}");
+    }
+}
+
 fn maths() -> SkillFixture {
     SkillFixture::new("maths")
         .file("tools.py", TOOLS)

@@ -157,7 +157,7 @@ async fn what_is_not_there_is_told_with_what_is() {
     Error: `references` is a folder in the skill `pdf`. Files: `references/forms.md`
     Error: `../docx/SKILL.md` does not exist in the skill `pdf`. Files: `SKILL.md`, `logo.png`, `references/forms.md`
     Error: argument `path` must be a string
-    Error: there is no tool `laod_skill`. There are: `load_skill`
+    Error: there is no tool `laod_skill`. Did you mean `load_skill`? There are: `load_skill`
     ");
 }
 

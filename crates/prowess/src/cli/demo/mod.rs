@@ -44,8 +44,9 @@ pub(super) struct Args {
     /// Keep serving, even where standard output is no terminal
     #[arg(long, conflicts_with = "once")]
     keep: bool,
-    /// Run even where this host lacks a layer of the sandbox
-    #[arg(long)]
+    /// Accepted for scripts; the demo runs its own skill only, so it always does with the
+    /// layers of the sandbox that this host has, and says which are missing
+    #[arg(long, hide = true)]
     reduced: bool,
 }
 
@@ -62,8 +63,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         .context("cannot start the runtime")?;
     runtime.block_on(async {
         let signals = Signals::listen().context("cannot listen for signals")?;
-        let reduced = args.reduced;
-        let stage = Stage::open(move |sandbox| sandbox.allow_reduced = reduced).await?;
+        // The code is the demo's own, and the model follows a script.
+        let stage = Stage::open(|sandbox| sandbox.allow_reduced = true).await?;
         let played = play(args, &stage, signals).await;
         stage.close().await;
         played
@@ -79,7 +80,7 @@ async fn play(args: &Args, stage: &Stage, mut signals: Signals) -> anyhow::Resul
         return Ok(Exit::Problems);
     };
     if !args.stays() {
-        next::alone(args.reduced)?;
+        next::alone(!is_strict(stage).await)?;
         return Ok(Exit::Ok);
     }
     next::serving(&stage.url, &skill, stage.folder())?;
@@ -90,6 +91,12 @@ async fn play(args: &Args, stage: &Stage, mut signals: Signals) -> anyhow::Resul
     Ok(Exit::Ok)
 }
 
+/// Whether code ran with all layers of the sandbox.
+async fn is_strict(stage: &Stage) -> bool {
+    let sandbox = stage.prowess.sandbox().await;
+    sandbox.is_ok_and(|sandbox| sandbox.level().grade == Grade::Strict)
+}
+
 fn step(number: usize, title: &str) -> anyhow::Result<()> {
     output::out(&format!("\n{STRONG}{number}. {title}{STRONG:#}\n"))
 }
@@ -98,14 +105,24 @@ fn step(number: usize, title: &str) -> anyhow::Result<()> {
 async fn perform(args: &Args, stage: &Stage) -> anyhow::Result<Option<String>> {
     step(1, "A server, with a model that follows a script")?;
     output::out(&format!("   {}\n", stage.url))?;
-    if let Err(error) = stage.prowess.sandbox().await {
-        output::error(&error.to_string());
-        output::remark(
-            "the demo runs a skill's script, and this host gives it no safe place to run.\n\
-             `prowess doctor` tells what is missing; `prowess demo --reduced` makes do with \
-             less than all layers",
-        );
-        return Ok(None);
+    match stage.prowess.sandbox().await {
+        Err(error) => {
+            output::error(&error.to_string());
+            output::remark(
+                "the demo runs a skill's script, and this host gives it no safe place to run; \
+                 `prowess doctor` shows what is missing",
+            );
+            return Ok(None);
+        }
+        Ok(sandbox) => {
+            if let Grade::Reduced { missing } = &sandbox.level().grade {
+                output::remark(&format!(
+                    "this host gives a reduced sandbox, without {}; the demo runs its own \
+                     skill in it. `prowess doctor` shows how to get the rest",
+                    missing.join(", ")
+                ));
+            }
+        }
     }
     let id = upload(stage).await?;
     let body = request(&id);

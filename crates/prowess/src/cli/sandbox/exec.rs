@@ -39,8 +39,8 @@ pub(crate) struct Args {
     /// Seconds the command may take
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
-    /// Memory it may use, such as 512M or 2G
-    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    /// Memory it may use, such as 512M or 2G; at least 16M
+    #[arg(long, value_name = "BYTES", value_parser = memory)]
     memory: Option<u64>,
     /// A domain it may connect to, such as example.com or *.example.com
     #[arg(long = "allow", value_name = "DOMAIN")]
@@ -153,6 +153,18 @@ async fn layer(
             );
             Ok(None)
         }
+    }
+}
+
+/// Less than this, and not even a shell can start.
+const MIN_MEMORY_BYTES: u64 = 16 << 20;
+
+fn memory(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        enough if enough >= MIN_MEMORY_BYTES => Ok(enough),
+        less => Err(format!(
+            "{less} bytes are too few to start a program in; give at least 16M"
+        )),
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Args {
     paths: Vec<String>,
     /// List the skills of a server instead; PROWESS_URL says which when no URL is
     /// given here
-    #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true)]
+    #[arg(long, value_name = "URL", num_args = 0..=1)]
     server: Option<Option<String>>,
     /// With --server: only skills that fit these words, best first
     #[arg(long, value_name = "WORDS", requires = "server")]

@@ -71,7 +71,7 @@ impl Taken {
             Value::Null => {}
             Value::Object(map) if map.is_empty() => {}
             Value::Object(map) => self.leave_fields(path, map),
-            _ => self.leave(path, "this means nothing here"),
+            _ => self.leave(path, equivalent(path)),
         }
     }
 
@@ -82,6 +82,22 @@ impl Taken {
                 path => self.leave_all(&format!("{path}.{key}"), value),
             }
         }
+    }
+}
+
+/// What does in Prowess what a setting of LiteLLM's does, for those that people have most.
+fn equivalent(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap_or(path) {
+        "num_retries" | "max_retries" => "set attempts under [providers.NAME] instead",
+        "database_url" => "set url under [store] instead",
+        "rpm" | "tpm" | "max_budget" | "budget_duration" => {
+            "limits belong to keys: prowess keys create --rpm, --tpm, --budget"
+        }
+        "request_timeout" | "timeout" => "set answer_seconds under [providers.NAME] instead",
+        "stream_timeout" => "set idle_seconds under [providers.NAME] instead",
+        "max_parallel_requests" => "set concurrent under [[models]] instead",
+        "default_fallbacks" | "fallbacks" => "set fallbacks under [[models]] instead",
+        _ => "no equivalent in Prowess",
     }
 }
 

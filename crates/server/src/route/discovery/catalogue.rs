@@ -16,7 +16,8 @@ use crate::error::ApiError;
 pub(super) fn tenant(app: &App) -> Result<&TenantId, ApiError> {
     let tenant = app.settings().index_tenant.as_ref();
     tenant.ok_or_else(|| {
-        let message = "this server publishes no index of skills";
+        let message = "this server publishes no index of skills; to publish those of a tenant, \
+                       set index_tenant under [server] in prowess.toml";
         ApiError::new(axum::http::StatusCode::NOT_FOUND, "index-off", message)
     })
 }

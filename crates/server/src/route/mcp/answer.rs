@@ -28,15 +28,35 @@ async fn let_in(app: &App, request: Request) -> Result<Response, ApiError> {
     if let Some(key) = caller.key() {
         app.limits().knock(key).map_err(|refusal| busy(&refusal))?;
     }
+    let own_tools_at_once = own_tools_at_once(parts.uri.query().unwrap_or_default())?;
     let http = app.mcp().http();
     let limit = http.limits().message;
     let body = read_body(app, &caller.tenant, body, limit).await?;
     // They have done their work, and what is not there cannot be logged.
     parts.headers.remove(AUTHORIZATION);
     parts.headers.remove("x-api-key");
-    let guest = app.mcp().guest(app, &caller);
+    let guest = app.mcp().guest(app, &caller, own_tools_at_once);
     let request = Request::from_parts(parts, body.bytes);
     Ok(http.handle(guest, request).await.map(Body::new))
+}
+
+/// What the parameter `own_tools` of the URL says. It counts when a session begins.
+fn own_tools_at_once(query: &str) -> Result<bool, ApiError> {
+    let mut own_tools = form_urlencoded::parse(query.as_bytes())
+        .filter(|(name, _)| name == "own_tools")
+        .map(|(_, value)| value);
+    match own_tools.next().as_deref() {
+        None | Some("on-load") => Ok(false),
+        Some("at-once") => Ok(true),
+        Some(other) => {
+            let shown: String = other.escape_debug().take(40).collect();
+            let message = format!(
+                "own_tools is \"{shown}\"; it can be \"on-load\" (list the tools of a skill once \
+                 it is loaded) or \"at-once\" (list the tools of all skills from the start)"
+            );
+            Err(ApiError::bad_request("invalid_parameter", message))
+        }
+    }
 }
 
 fn busy(refusal: &Refusal) -> ApiError {

@@ -46,11 +46,12 @@ impl Mcp {
         &self.http
     }
 
-    fn guest(&self, app: &App, caller: &Caller) -> Guest {
+    fn guest(&self, app: &App, caller: &Caller, own_tools_at_once: bool) -> Guest {
         let supply: Arc<dyn Supply> = Arc::new(Stored {
             skills: self.skills(app, &caller.tenant),
             engine: app.engine().clone(),
             code: caller.may(Need::RunCode).is_ok(),
+            own_tools_at_once,
         });
         Guest {
             owner: caller.tenant.as_str().to_owned(),

@@ -130,6 +130,8 @@ pub(super) struct Stored {
     pub(super) engine: Engine,
     /// Whether the caller's key may run code.
     pub(super) code: bool,
+    /// Whether the tools of all skills are listed from the start.
+    pub(super) own_tools_at_once: bool,
 }
 
 impl Supply for Stored {
@@ -159,5 +161,9 @@ impl Supply for Stored {
 
     fn options(&self) -> Options {
         prowess_mcp::options()
+    }
+
+    fn lists_own_tools_at_once(&self) -> bool {
+        self.own_tools_at_once
     }
 }

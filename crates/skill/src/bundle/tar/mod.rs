@@ -15,6 +15,7 @@ use std::io::Read;
 use tar::{Archive, Entry, EntryType};
 
 use super::table::Table;
+use super::tree::Passing;
 use super::{BundleError, File, Reason};
 use crate::limits::Limits;
 use crate::path::readable;
@@ -47,29 +48,6 @@ fn walk(
         take(&mut entry, described, table)?;
     }
     extensions.expect_none()
-}
-
-/// One regular file as it streams by; its bytes are there until the next comes.
-pub(super) struct Passing<'e> {
-    entry: &'e mut dyn Read,
-    size: u64,
-    executable: bool,
-}
-
-impl Passing<'_> {
-    pub(super) fn size(&self) -> u64 {
-        self.size
-    }
-
-    /// The content, and whether it may be executed.
-    pub(super) fn read(self) -> Result<(Vec<u8>, bool), BundleError> {
-        let Passing {
-            mut entry,
-            size,
-            executable,
-        } = self;
-        Ok((content(&mut entry, size)?, executable))
-    }
 }
 
 /// Shows each regular file with a readable name to `visit`; whatever else there is
@@ -117,14 +95,10 @@ fn pass(
     let at = |reason| BundleError::at(&raw, reason);
     extensions.check(size).map_err(at)?;
     match std::str::from_utf8(&raw) {
-        Ok(name) if !name.ends_with('/') => visit(
-            name,
-            Passing {
-                entry,
-                size,
-                executable,
-            },
-        ),
+        Ok(name) if !name.ends_with('/') => {
+            let mut read = || Ok((content(entry, size)?, executable));
+            visit(name, Passing::new(size, &mut read))
+        }
         _ => Ok(()),
     }
 }

@@ -21,29 +21,22 @@ mod name;
 pub(super) use end::has_end;
 
 use super::table::Table;
+use super::tree::Passing;
 use super::{BundleError, File, Reason};
 use crate::limits::Limits;
 use central::Entry;
+use end::End;
 use inflate::Inflater;
 
 pub(super) fn read(zip: &[u8], limits: &Limits, table: &mut Table<'_>) -> Result<(), BundleError> {
     let end = end::find(zip)?;
-    if end.directory.len() as u64 > limits.directory_bytes {
-        return Err(Reason::DirectoryTooLarge(limits.directory_bytes).into());
-    }
-    if end.entries > limits.entries {
-        return Err(Reason::TooManyEntries(limits.entries).into());
-    }
-    let entries = central::read(zip, &end)?;
+    let entries = list(zip, &end, limits)?;
     for entry in &entries {
         check(entry, limits)?;
         table.count()?;
         table.claim(&entry.name, entry.size)?;
     }
-    let sizes = entries.iter().map(|entry| entry.size);
-    if sizes.fold(0, u64::saturating_add) > limits.unpacked_bytes(zip.len() as u64) {
-        return Err(Reason::Ratio(limits.ratio).into());
-    }
+    check_ratio(zip, &entries, limits)?;
     let spans = layout::check(zip, &entries, end.directory.start)?;
     let mut inflater = Inflater::default();
     for (entry, span) in entries.iter().zip(spans) {
@@ -52,6 +45,56 @@ pub(super) fn read(zip: &[u8], limits: &Limits, table: &mut Table<'_>) -> Result
             .unpack(entry, packed)
             .map_err(|reason| BundleError::at(&entry.name, reason))?;
         add(table, entry, data)?;
+    }
+    Ok(())
+}
+
+/// The headers of the directory, which is no larger than the limits allow.
+fn list<'z>(zip: &'z [u8], end: &End, limits: &Limits) -> Result<Vec<Entry<'z>>, BundleError> {
+    if end.directory.len() as u64 > limits.directory_bytes {
+        return Err(Reason::DirectoryTooLarge(limits.directory_bytes).into());
+    }
+    if end.entries > limits.entries {
+        return Err(Reason::TooManyEntries(limits.entries).into());
+    }
+    central::read(zip, end)
+}
+
+/// The unpacked bytes of all entries, which are not out of proportion to the archive.
+fn check_ratio(zip: &[u8], entries: &[Entry<'_>], limits: &Limits) -> Result<u64, BundleError> {
+    let sizes = entries.iter().map(|entry| entry.size);
+    let total = sizes.fold(0, u64::saturating_add);
+    if total > limits.unpacked_bytes(zip.len() as u64) {
+        return Err(Reason::Ratio(limits.ratio).into());
+    }
+    Ok(total)
+}
+
+/// Shows each regular file to `visit`. An entry that could be no skill's file, such as a
+/// link, is passed over, but the archive itself must hold together like any other.
+pub(super) fn each_file(
+    zip: &[u8],
+    limits: &Limits,
+    mut visit: impl FnMut(&str, Passing<'_>) -> Result<(), BundleError>,
+) -> Result<(), BundleError> {
+    let end = end::find(zip)?;
+    let entries = list(zip, &end, limits)?;
+    if check_ratio(zip, &entries, limits)? > limits.total_bytes {
+        return Err(Reason::TotalTooLarge(limits.total_bytes).into());
+    }
+    let spans = layout::check(zip, &entries, end.directory.start)?;
+    let mut inflater = Inflater::default();
+    for (entry, span) in entries.iter().zip(spans) {
+        if entry.name.ends_with('/') || check(entry, limits).is_err() {
+            continue;
+        }
+        let packed = zip.get(span).unwrap_or_default();
+        let mut read = || {
+            let data = inflater.unpack(entry, packed);
+            let data = data.map_err(|reason| BundleError::at(&entry.name, reason))?;
+            Ok((data, entry.mode & 0o111 != 0))
+        };
+        visit(&entry.name, Passing::new(entry.size, &mut read))?;
     }
     Ok(())
 }
