@@ -6,7 +6,8 @@ use crate::context::{Outgoing, ReadContext, ReplyContext, WriteOptions};
 use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
 use crate::fields::{Path, parse};
-use crate::neutral::{ApiError, ErrorKind, Request, Response};
+use crate::fit::fit;
+use crate::neutral::{ApiError, ErrorKind, Map, OWN, Request, Response, without_own};
 use crate::stop_cut::cut_response;
 use crate::{Client, Dialect, anthropic, chat, converse, gemini, openai, responses};
 
@@ -26,13 +27,17 @@ pub fn write_request(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
-    match upstream {
+    let fitted = fit(request, upstream)?;
+    let request = fitted.request.as_ref();
+    let mut outgoing = match upstream {
         Dialect::Messages => anthropic::write_request(request, options),
         Dialect::Chat => chat::write_request(request, options),
         Dialect::Responses => responses::write_request(request, options),
         Dialect::Gemini => gemini::write_request(request, options),
         Dialect::Converse => converse::write_request(request, options),
-    }
+    }?;
+    fitted.finish(&mut outgoing);
+    Ok(outgoing)
 }
 
 /// Reads an upstream's whole answer.
@@ -75,8 +80,16 @@ fn unsaid(client: Client, response: &Response) -> Vec<Dropped> {
         drops.rest(&Path::Root, &response.rest);
         drops.rest(&Path::Root.key("message"), &response.message_rest);
     }
+    let usage = &response.usage.rest;
+    let others = match usage.get(OWN) {
+        Some(own) if response.origin != Dialect::from(client) => {
+            Map::from_iter([(OWN.to_owned(), own.clone())])
+        }
+        _ => Map::new(),
+    };
+    drops.rest(&Path::Root.key("usage"), &others);
     if client != Client::Messages {
-        drops.rest(&Path::Root.key("usage"), &response.usage.rest);
+        drops.rest(&Path::Root.key("usage"), &without_own(usage));
     }
     drops.into_vec()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use super::{Block, Map, Message, Tool, ToolChoice};
+use super::{Block, ClientTools, Map, Message, Tool, ToolChoice};
 use crate::Dialect;
 
 /// A request to a model, in no dialect.
@@ -20,6 +20,8 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// The tools offered.
     pub tools: Vec<Tool>,
+    /// Which of them, and of past calls, the client knows by more than a plain name.
+    pub client_tools: ClientTools,
     /// How the model may choose among them.
     pub tool_choice: Option<ToolChoice>,
     /// Whether several tools may be called in one turn.
@@ -60,6 +62,7 @@ impl Request {
             system: Vec::new(),
             messages: Vec::new(),
             tools: Vec::new(),
+            client_tools: ClientTools::default(),
             tool_choice: None,
             parallel_tool_calls: None,
             stream: false,
