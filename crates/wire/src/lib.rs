@@ -72,6 +72,7 @@ mod error;
 pub mod event_stream;
 mod excerpt;
 mod fields;
+mod fit;
 mod gemini;
 mod names;
 pub mod neutral;

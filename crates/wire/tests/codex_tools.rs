@@ -280,11 +280,7 @@ fn a_search_of_the_clients_is_a_function_and_what_it_found_is_offered() {
             "mcp__calendar__create_event",
             "read_mail",
         ];
-        let (mut sorted, mut wanted) = (names.clone(), expected.map(str::to_owned).to_vec());
-        sorted.sort();
-        wanted.sort();
-        assert_eq!(sorted, wanted, "{upstream:?}");
-        assert_eq!(&names[..2], ["tool_search", "exec"]);
+        assert_eq!(names, expected, "{upstream:?}");
         let text = outgoing.body.to_string();
         assert!(
             text.contains("These tools are now available: mcp__calendar__create_event, read_mail."),
@@ -314,6 +310,28 @@ fn a_search_of_the_clients_is_a_function_and_what_it_found_is_offered() {
         names(&request).starts_with(&names(&before)),
         "found tools stand behind all others"
     );
+}
+
+#[test]
+fn what_is_found_or_added_later_stands_behind_what_was_known() {
+    let mut request = fixture("codex_tool_search");
+    let names = |request: &Value| {
+        let body = sent(Client::Responses, request, Dialect::Chat).body;
+        offered(Dialect::Chat, &body)
+    };
+    let before = names(&request);
+    let more = [
+        json!({"type": "function_call", "call_id": "call_9", "name": "read_mail", "arguments": "{}"}),
+        json!({"type": "function_call_output", "call_id": "call_9", "output": "none"}),
+        json!({"type": "additional_tools", "role": "developer", "tools": [function("added")]}),
+        json!({"type": "tool_search_call", "call_id": "s_2", "execution": "client", "arguments": {}}),
+        json!({"type": "tool_search_output", "call_id": "s_2", "execution": "client",
+            "tools": [function("send_mail"), function("found")]}),
+    ];
+    request["input"].as_array_mut().unwrap().extend(more);
+    let after = names(&request);
+    assert_eq!(after[..before.len()], before[..]);
+    assert_eq!(&after[before.len()..], ["added", "send_mail", "found"]);
 }
 
 #[test]

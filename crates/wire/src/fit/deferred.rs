@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::neutral::{Block, Content, Form, Request, Tool, ToolChoice, ToolKind};
+use crate::neutral::{Block, ClientTools, Content, Form, Request, Tool, ToolChoice, ToolKind};
+use crate::responses::{TOOL_ITEMS, runner_of};
 
 /// The tools that a conversation has found.
 #[derive(Debug, Default)]
@@ -22,21 +23,12 @@ impl Found {
     pub(super) fn of(request: &Request) -> Self {
         let mut found = Found::default();
         for block in request.messages.iter().flat_map(|m| &m.content) {
-            found.read(block);
+            found.read(block, &request.client_tools);
         }
         match &request.tool_choice {
             Some(ToolChoice::Tool(name)) => found.add(name),
             Some(ToolChoice::Allowed { names, .. }) => names.iter().for_each(|n| found.add(n)),
             _ => {}
-        }
-        for tool in &request.tools {
-            if request
-                .client_tools
-                .get(&tool.name)
-                .is_some_and(|known| known.loaded)
-            {
-                found.add(&tool.name);
-            }
         }
         found
     }
@@ -52,12 +44,12 @@ impl Found {
         self.removed.remove(name);
     }
 
-    fn read(&mut self, block: &Block) {
+    fn read(&mut self, block: &Block, table: &ClientTools) {
         match &block.content {
             Content::ToolUse { name, .. } => self.add(name),
             Content::ToolResult { content, .. } => {
                 for inner in content {
-                    self.read(inner);
+                    self.read(inner, table);
                 }
             }
             Content::ServerToolResult { content, .. } => {
@@ -68,8 +60,37 @@ impl Found {
                     }
                 }
             }
+            Content::Other { kind } if TOOL_ITEMS.contains(&kind.as_str()) => {
+                self.read_tools(kind, block, table);
+            }
             Content::Other { kind } => self.read_other(kind, block),
             _ => {}
+        }
+    }
+
+    /// The tools that an item of Responses brings. What was searched for is found; of tools
+    /// that come unasked some may be deferred.
+    fn read_tools(&mut self, kind: &str, block: &Block, table: &ClientTools) {
+        let searched = kind == "tool_search_output";
+        let offers = |tool: &Value| searched || !says(tool.get("defer_loading"));
+        let tools = block.rest.get("tools").and_then(Value::as_array);
+        for tool in tools.into_iter().flatten().filter(|tool| offers(tool)) {
+            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            let kind = tool.get("type").and_then(Value::as_str).unwrap_or_default();
+            match tool.get("tools").and_then(Value::as_array) {
+                Some(members) => {
+                    for member in members.iter().filter(|member| offers(member)) {
+                        let member = member.get("name").and_then(Value::as_str);
+                        if let Some(plain) = member.and_then(|member| table.member(name, member)) {
+                            self.add(plain);
+                        }
+                    }
+                }
+                None => {
+                    let runner = runner_of(kind).and_then(|runner| table.run_as(runner));
+                    self.add(runner.unwrap_or(name));
+                }
+            }
         }
     }
 
@@ -123,9 +144,12 @@ pub(super) fn changed_tool(tool: &Value) -> Option<&str> {
     holder.get("name")?.as_str()
 }
 
+fn says(value: Option<&Value>) -> bool {
+    value.and_then(Value::as_bool) == Some(true)
+}
+
 /// Whether a tool is to be left out until it is found.
 pub(super) fn is_deferred(request: &Request, tool: &Tool) -> bool {
-    let says = |value: Option<&Value>| value.and_then(Value::as_bool) == Some(true);
     if says(tool.rest.get("defer_loading")) {
         return true;
     }

@@ -124,7 +124,13 @@ fn printed(item: &Map) -> String {
         return text(item, "output");
     };
     let outputs = outputs.iter().map(|output| {
-        let part = |key: &str| output.get(key).and_then(Value::as_str).unwrap_or_default();
+        let part = |key: &str| {
+            output
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .trim_end()
+        };
         let mut lines = vec![part("stdout"), part("stderr")];
         lines.retain(|line| !line.is_empty());
         let outcome = output.get("outcome").unwrap_or(&Value::Null);

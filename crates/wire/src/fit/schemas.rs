@@ -48,7 +48,11 @@ pub(super) fn messages(kind: &str, rest: &mut Map) -> Option<Function> {
 }
 
 fn object(properties: Value, required: &[&str]) -> Value {
-    json!({"type": "object", "properties": properties, "required": required})
+    let mut schema = json!({"type": "object", "properties": properties});
+    if let (false, Some(map)) = (required.is_empty(), schema.as_object_mut()) {
+        map.insert("required".to_owned(), json!(required));
+    }
+    schema
 }
 
 fn string() -> Value {

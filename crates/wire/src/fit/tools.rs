@@ -12,7 +12,7 @@ use super::{schemas, texts};
 use crate::anthropic::read_tool;
 use crate::drops::Drops;
 use crate::fields::TOOLS;
-use crate::neutral::{Block, Form, Request, Tool, ToolKind};
+use crate::neutral::{Block, Form, Place, Request, Tool, ToolKind};
 
 const SEARCH: &str =
     "a search for tools that its vendor's servers make: all deferred tools are offered instead";
@@ -44,16 +44,18 @@ pub(super) fn fit(request: &mut Request, drops: &mut Drops) -> Vec<String> {
         }
         let deferred = !search && is_deferred(request, &tool);
         let order = found.order(&tool.name);
+        let late = deferred || comes_late(request, &tool) && order.is_some();
         let tool = as_function(request, tool);
         let offered = Offered { tool, place };
-        match (deferred, order) {
+        match (late, order) {
             (false, _) => now.push(offered),
             (true, Some(order)) => later.push((order, offered)),
             (true, None) => waiting.push(offered),
         }
     }
     add_defined(&found, &mut now, &mut later);
-    if !now.iter().any(|offered| is_callable(&offered.tool)) {
+    let callable = |offered: &Offered| is_callable(&offered.tool);
+    if !now.iter().any(callable) && !later.iter().any(|(_, offered)| callable(offered)) {
         // There is nothing to find them with.
         now.append(&mut waiting);
     }
@@ -64,6 +66,12 @@ pub(super) fn fit(request: &mut Request, drops: &mut Drops) -> Vec<String> {
     let (tools, places) = now.into_iter().map(|o| (o.tool, o.place)).unzip();
     request.tools = tools;
     places
+}
+
+/// Whether a tool comes with an item of the conversation.
+fn comes_late(request: &Request, tool: &Tool) -> bool {
+    let known = request.client_tools.get(&tool.name);
+    known.is_some_and(|known| known.place == Place::Input)
 }
 
 fn place(request: &Request, tool: &Tool, i: usize) -> String {

@@ -25,8 +25,6 @@ pub(crate) struct ClientTool {
     pub(crate) name: String,
     pub(crate) form: Form,
     pub(crate) place: Place,
-    /// Whether a tool search has found it, so that it is no longer deferred.
-    pub(crate) loaded: bool,
     /// Its JSON path in the client's request.
     pub(crate) path: String,
 }
@@ -79,10 +77,6 @@ impl ClientTools {
 
     pub(crate) fn get(&self, name: &str) -> Option<&ClientTool> {
         self.tools.get(*self.by_name.get(name)?)
-    }
-
-    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut ClientTool> {
-        self.tools.get_mut(*self.by_name.get(name)?)
     }
 
     /// The plain name of a namespace's member.

@@ -25,15 +25,13 @@ pub(super) fn flatten(request: &mut Request) -> Result<(), WireError> {
     let mut collector = Collector::default();
     collector.keep_plain_names(request, &items);
     for (i, tool) in std::mem::take(&mut request.tools).into_iter().enumerate() {
-        collector.add(tool, &TOOLS.index(i), Source::Tools)?;
+        collector.add(tool, &TOOLS.index(i), Place::Tools)?;
     }
     let path = Path::Root.key("input");
     let path = path.key("tools");
-    for (source, tools) in items {
-        for (i, tool) in tools.into_iter().enumerate() {
-            let path = &path.index(i);
-            collector.add(read_tool(tool, path)?, path, source)?;
-        }
+    for (i, tool) in items.into_iter().enumerate() {
+        let path = &path.index(i);
+        collector.add(read_tool(tool, path)?, path, Place::Input)?;
     }
     for block in request.messages.iter_mut().flat_map(|m| &mut m.content) {
         collector.rename_call(block);
@@ -52,38 +50,24 @@ fn concerns(request: &Request) -> bool {
     request.tools.iter().any(special)
         || blocks().any(|block| match &block.content {
             Content::ToolUse { .. } => block.rest.contains_key("namespace"),
-            Content::Other { kind } => source_of(kind).is_some(),
+            Content::Other { kind } => TOOL_ITEMS.contains(&kind.as_str()),
             _ => false,
         })
 }
 
-/// Which part of a request told of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Tools,
-    Added,
-    Found,
-}
-
-fn source_of(kind: &str) -> Option<Source> {
-    match kind {
-        "additional_tools" => Some(Source::Added),
-        "tool_search_output" => Some(Source::Found),
-        _ => None,
-    }
-}
+/// The kinds of items that bring tools.
+pub(crate) const TOOL_ITEMS: [&str; 2] = ["additional_tools", "tool_search_output"];
 
 /// The tools that items of the input bring. The items stay as they are.
-fn tools_of_items(request: &Request) -> Vec<(Source, Vec<Value>)> {
+fn tools_of_items(request: &Request) -> Vec<Value> {
     let blocks = request.messages.iter().flat_map(|m| &m.content);
-    let items = blocks.filter_map(|block| match &block.content {
-        Content::Other { kind } => {
-            let tools = block.rest.get("tools")?.as_array()?;
-            Some((source_of(kind)?, tools.clone()))
+    let tools = blocks.filter_map(|block| match &block.content {
+        Content::Other { kind } if TOOL_ITEMS.contains(&kind.as_str()) => {
+            block.rest.get("tools")?.as_array().cloned()
         }
         _ => None,
     });
-    items.collect()
+    tools.flatten().collect()
 }
 
 #[derive(Default)]
@@ -97,13 +81,13 @@ struct Collector {
 
 impl Collector {
     /// Tools that have a plain name keep it, wherever they stand.
-    fn keep_plain_names(&mut self, request: &Request, items: &[(Source, Vec<Value>)]) {
+    fn keep_plain_names(&mut self, request: &Request, items: &[Value]) {
         for tool in &request.tools {
             if !tool.name.is_empty() {
                 self.names.take(&tool.name);
             }
         }
-        for tool in items.iter().flat_map(|(_, tools)| tools) {
+        for tool in items {
             let kind = tool.get("type").and_then(Value::as_str);
             if let (Some("function" | "custom"), Some(name)) =
                 (kind, tool.get("name").and_then(Value::as_str))
@@ -113,17 +97,17 @@ impl Collector {
         }
     }
 
-    fn add(&mut self, tool: Tool, path: &Path<'_>, source: Source) -> Result<(), WireError> {
+    fn add(&mut self, tool: Tool, path: &Path<'_>, place: Place) -> Result<(), WireError> {
         match &tool.kind {
             ToolKind::Server { kind } if kind == "namespace" => {
-                return self.add_namespace(tool, path, source);
+                return self.add_namespace(tool, path, place);
             }
             ToolKind::Server { kind } => match Runner::of(kind, &tool.rest) {
-                Some(runner) => self.add_runner(tool, runner, path, source),
+                Some(runner) => self.add_runner(tool, runner, path, place),
                 None => self.tools.push(tool),
             },
-            _ if source == Source::Tools => self.append(tool),
-            _ => self.put(tool, Form::Plain, path, source),
+            _ if place == Place::Tools => self.append(tool),
+            _ => self.put(tool, Form::Plain, path, place),
         }
         Ok(())
     }
@@ -132,7 +116,7 @@ impl Collector {
         &mut self,
         mut tool: Tool,
         path: &Path<'_>,
-        source: Source,
+        place: Place,
     ) -> Result<(), WireError> {
         let name = tool.rest.get("name").cloned();
         let namespace = string(
@@ -170,42 +154,35 @@ impl Collector {
                 .map(str::to_owned);
             let wanted = || member_name(&namespace, &member.name);
             member.name = known.unwrap_or_else(|| self.names.unique(&wanted()));
-            self.put(member, form, &path.index(i), source);
+            self.put(member, form, &path.index(i), place);
         }
         Ok(())
     }
 
     /// A tool that the client runs: it stays of its kind, and has a name for calls.
-    fn add_runner(&mut self, mut tool: Tool, runner: Runner, path: &Path<'_>, source: Source) {
+    fn add_runner(&mut self, mut tool: Tool, runner: Runner, path: &Path<'_>, place: Place) {
         let known = self.table.run_as(runner).map(str::to_owned);
         tool.name = known.unwrap_or_else(|| self.names.unique(runner.kind()));
-        self.put(tool, Form::Run(runner), path, source);
+        self.put(tool, Form::Run(runner), path, place);
     }
 
-    /// Adds a tool, or takes note that it is told of once more. What is in the list of
-    /// tools stays as it is; of several items the last counts.
-    fn put(&mut self, tool: Tool, form: Form, path: &Path<'_>, source: Source) {
-        let loaded = source == Source::Found;
-        if self.table.get(&tool.name).is_none() {
-            let known = self.places.contains_key(&tool.name);
+    /// Adds a tool. One that is in the list of tools already stays as it is; of several
+    /// items the last counts.
+    fn put(&mut self, tool: Tool, form: Form, path: &Path<'_>, place: Place) {
+        let listed = self.places.contains_key(&tool.name);
+        let known = self.table.get(&tool.name).map(|known| known.place);
+        let place = known.unwrap_or(if listed { Place::Tools } else { place });
+        if known.is_none() {
             self.table.add(ClientTool {
                 name: tool.name.clone(),
                 form,
-                place: match known || source == Source::Tools {
-                    true => Place::Tools,
-                    false => Place::Input,
-                },
-                loaded: false,
+                place,
                 path: path.to_string(),
             });
         }
-        if let Some(known) = self.table.get_mut(&tool.name) {
-            known.loaded |= loaded;
-            if known.place == Place::Tools && self.places.contains_key(&tool.name) {
-                return;
-            }
+        if !(listed && place == Place::Tools) {
+            self.push(tool);
         }
-        self.push(tool);
     }
 
     fn push(&mut self, tool: Tool) {
@@ -243,7 +220,6 @@ impl Collector {
                     name: name.clone(),
                 },
                 place: Place::Past,
-                loaded: false,
                 path: String::new(),
             });
             plain
