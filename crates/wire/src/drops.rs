@@ -4,6 +4,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 use crate::fields::Path;
+use crate::neutral::{MEANINGLESS_ELSEWHERE, OWN};
 
 /// A field that was left out because the target dialect cannot carry it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,12 +34,24 @@ impl Drops {
     pub(crate) fn rest(&mut self, path: &Path<'_>, rest: &Map<String, Value>) {
         for (key, value) in rest {
             match value {
+                Value::Object(own) if key == OWN => self.own(path, own),
                 Value::Object(inner) if PARTLY_READ.contains(&key.as_str()) => {
                     self.rest(&path.key(key), inner);
                 }
                 // Says how our own stream to the client is told.
                 _ if key == "stream_options" => {}
                 _ => self.add(path.key(key), "the target dialect has no such field"),
+            }
+        }
+    }
+
+    /// What only the dialect of an object can carry stands inside it, one level down.
+    fn own(&mut self, path: &Path<'_>, own: &Map<String, Value>) {
+        let fields = own.values().filter_map(Value::as_object).flatten();
+        for (key, value) in fields {
+            let said = !value.is_null() && !MEANINGLESS_ELSEWHERE.contains(&key.as_str());
+            if said {
+                self.add(path.key(key), "the target dialect has no such field");
             }
         }
     }

@@ -8,7 +8,7 @@ use super::response_out::head;
 use super::usage::write_usage;
 use crate::context::ReplyContext;
 use crate::fields::put;
-use crate::neutral::{Delta, Map, StopReason, StreamEvent};
+use crate::neutral::{Delta, Map, StopReason, StreamEvent, without_own};
 use crate::sse::write_json;
 
 /// Writes one event; this dialect needs no memory of the ones before.
@@ -32,6 +32,12 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
                 json!({"type": "content_block_start", "index": index, "content_block": block});
             write_json(out, "content_block_start", &data);
         }
+        // What another dialect tells of its blocks and of its servers' work.
+        StreamEvent::BlockDelta {
+            delta: Delta::Rest(_),
+            ..
+        } => {}
+        StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
         StreamEvent::BlockDelta { index, delta } => {
             let delta = write_delta(delta);
             let data = json!({"type": "content_block_delta", "index": index, "delta": delta});
@@ -76,7 +82,7 @@ fn write_message_delta(event: &StreamEvent, out: &mut Vec<u8>) {
     let mut data = Map::from_iter([("type".to_owned(), "message_delta".into())]);
     data.insert("delta".to_owned(), delta.into());
     data.insert("usage".to_owned(), write_usage(usage));
-    data.extend(rest.clone());
+    data.extend(without_own(rest));
     write_json(out, "message_delta", &data);
 }
 
@@ -86,6 +92,6 @@ fn write_delta(delta: &Delta) -> Value {
         Delta::InputJson(json) => json!({"type": "input_json_delta", "partial_json": json}),
         Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
         Delta::Signature(text) => json!({"type": "signature_delta", "signature": text}),
-        Delta::Other(map) => Value::Object(map.clone()),
+        Delta::Other(map) | Delta::Rest(map) => Value::Object(map.clone()),
     }
 }

@@ -41,6 +41,9 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
         .any(|block| matches!(block.content, Content::ToolUse { .. }));
     let refused = response.stop_details.is_some();
     response.stop_reason = Some(stop_reason(reason.as_deref(), calls, refused));
+    choice.take("index");
+    response.choice_rest = choice.rest();
+    response.choice_rest.retain(|_, value| !value.is_null());
     for written_anew in ["object", "created"] {
         fields.take(written_anew);
     }

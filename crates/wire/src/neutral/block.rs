@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Map;
+use super::{Map, OWN};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,6 +209,6 @@ impl Block {
 
     /// Whether nothing but the content needs saying.
     pub(crate) fn is_plain(&self) -> bool {
-        self.cache_control.is_none() && self.rest.is_empty()
+        self.cache_control.is_none() && self.rest.keys().all(|key| key == OWN)
     }
 }

@@ -5,6 +5,7 @@
 //! bring tools in the middle of a conversation. [`super::namespace`] goes the other way.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -37,7 +38,7 @@ pub(super) fn flatten(request: &mut Request) -> Result<(), WireError> {
         collector.rename_call(block);
     }
     request.tools = collector.tools;
-    request.client_tools = collector.table;
+    request.client_tools = Arc::new(collector.table);
     Ok(())
 }
 

@@ -3,20 +3,30 @@
 use serde_json::{Value, json};
 
 use super::part_in::read_parts;
-use super::{sealed, shell};
+use super::{own_item, sealed, shell};
 use crate::arguments;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, wrong};
 use crate::neutral::{Block, Content, Map, Role};
 
-/// An item as blocks of one speaker; `rest` are the unknown fields of a message item.
+/// An item as blocks of one speaker; `rest` are the unknown fields of a message item of
+/// the user's. Those of the assistant's are kept by its blocks.
 pub(super) struct Item {
     pub(super) role: Role,
     pub(super) blocks: Vec<Block>,
     pub(super) rest: Map,
 }
 
-pub(super) fn read_item(value: Value, path: &Path<'_>) -> Result<Item, WireError> {
+/// What becomes of an item's own id and status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ids {
+    /// In a history they mean something only to the server that stored it.
+    Forgotten,
+    /// A server's answer may go back to it as it came.
+    Kept,
+}
+
+pub(super) fn read_item(value: Value, path: &Path<'_>, ids: Ids) -> Result<Item, WireError> {
     let mut fields = Fields::of(value, path)?;
     let kind = match fields.opt_string("type")? {
         Some(kind) => kind,
@@ -25,7 +35,7 @@ pub(super) fn read_item(value: Value, path: &Path<'_>) -> Result<Item, WireError
         None => return Err(wrong_type(path)),
     };
     if kind == "message" {
-        return read_message(fields);
+        return read_message(fields, ids);
     }
     let role = match kind.as_str() {
         "function_call_output" | "custom_tool_call_output" => Role::User,
@@ -44,7 +54,7 @@ fn wrong_type(path: &Path<'_>) -> WireError {
     }
 }
 
-fn read_message(mut fields: Fields<'_>) -> Result<Item, WireError> {
+fn read_message(mut fields: Fields<'_>, ids: Ids) -> Result<Item, WireError> {
     let path = fields.path();
     let role = fields.need("role")?;
     let role = match role.as_str() {
@@ -56,16 +66,17 @@ fn read_message(mut fields: Fields<'_>) -> Result<Item, WireError> {
             return Err(wrong(&path.key("role"), expected, &role));
         }
     };
-    let blocks = read_parts(fields.need("content")?, &path.key("content"))?;
-    forget_ids(&mut fields);
-    Ok(Item {
-        role,
-        blocks,
-        rest: fields.rest(),
-    })
+    let mut blocks = read_parts(fields.need("content")?, &path.key("content"))?;
+    if ids == Ids::Forgotten || role != Role::Assistant {
+        forget_ids(&mut fields);
+    }
+    let mut rest = fields.rest();
+    if role == Role::Assistant && (ids == Ids::Kept || !rest.is_empty()) {
+        own_item::mark_parts(&mut blocks, &std::mem::take(&mut rest));
+    }
+    Ok(Item { role, blocks, rest })
 }
 
-/// An item's own id means something only to the server that stored it.
 fn forget_ids(fields: &mut Fields<'_>) {
     fields.take("id");
     fields.take("status");
@@ -92,10 +103,12 @@ pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, 
         "reasoning" => return read_reasoning(fields),
         "shell_call" | "shell_call_output" => return Ok(read_shell(kind, fields)),
         _ => {
-            return Ok(Block {
+            let mut block = Block {
                 rest: fields.rest(),
                 ..Block::new(Content::Other { kind })
-            });
+            };
+            own_item::mark_item(&mut block, Map::new());
+            return Ok(block);
         }
     };
     forget_ids(&mut fields);
@@ -108,18 +121,19 @@ pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, 
 fn read_reasoning(mut fields: Fields<'_>) -> Result<Block, WireError> {
     let id = fields.opt_string("id")?.unwrap_or_default();
     let encrypted = fields.opt_string("encrypted_content")?;
-    let summary = texts(fields.take("summary"));
-    let content = texts(fields.take("content"));
-    let thinking = if summary.is_empty() { content } else { summary };
     fields.take("status");
-    Ok(Block {
-        rest: fields.rest(),
-        ..Block::new(sealed::thought(&id, thinking, encrypted.as_deref()))
-    })
+    let mut item = Map::from_iter([("id".to_owned(), id.as_str().into())]);
+    item.extend(fields.rest());
+    let summary = texts(item.get("summary"));
+    let content = texts(item.get("content"));
+    let thinking = if summary.is_empty() { content } else { summary };
+    let mut block = Block::new(sealed::thought(&id, thinking, encrypted.as_deref()));
+    own_item::mark_item(&mut block, item);
+    Ok(block)
 }
 
-fn texts(parts: Option<Value>) -> String {
-    let parts = parts.as_ref().and_then(Value::as_array);
+pub(super) fn texts(parts: Option<&Value>) -> String {
+    let parts = parts.and_then(Value::as_array);
     let texts = parts.into_iter().flatten();
     let texts: Vec<&str> = texts
         .filter_map(|part| part.get("text")?.as_str())
@@ -134,8 +148,10 @@ fn read_shell(kind: String, fields: Fields<'_>) -> Block {
         "shell_call" => shell::read_call(&rest),
         _ => shell::read_output(&rest),
     };
-    Block {
+    let mut block = Block {
         rest,
         ..Block::new(read.unwrap_or(Content::Other { kind }))
-    }
+    };
+    own_item::mark_item(&mut block, Map::new());
+    block
 }
