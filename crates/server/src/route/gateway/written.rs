@@ -13,7 +13,7 @@ use prowess_wire::neutral::{Delta, StreamEvent, Usage};
 use prowess_wire::{Dropped, StreamWriter};
 use tokio::time::{Instant, Sleep};
 
-use super::answer::Reply;
+use super::answer::{self, Reply};
 
 /// Events that are ready at once are sent in one piece of about this size.
 const PIECE: usize = 16 << 10;
@@ -55,13 +55,19 @@ impl<S> Written<S> {
             error.request_id.get_or_insert_with(|| id.to_string());
         }
         self.count(&event);
+        if matches!(event, StreamEvent::MessageDelta { .. }) {
+            self.writer.set_completed(answer::now());
+        }
         self.writer.write(&event, out);
         for Dropped { field, why } in self.writer.take_dropped() {
             tracing::debug!(field, why, "left out of the answer");
         }
+        if let Some(kept) = &mut self.reply.kept {
+            kept.hear(&event);
+        }
         if matches!(event, StreamEvent::MessageStop)
-            && let Some(kept) = self.reply.kept.take()
-            && let Some(response) = self.writer.take_response()
+            && let Some(mut kept) = self.reply.kept.take()
+            && let Some(response) = kept.streamed(&mut self.writer)
         {
             let save = async move { kept.save(&response).await };
             self.keeping = Some((save.boxed(), std::mem::take(out).into()));
@@ -96,7 +102,7 @@ impl<S> Written<S> {
 fn length(delta: &Delta) -> usize {
     match delta {
         Delta::Text(text) | Delta::InputJson(text) | Delta::Thinking(text) => text.len(),
-        Delta::Signature(_) | Delta::Other(_) => 0,
+        Delta::Signature(_) | Delta::Other(_) | Delta::Rest(_) => 0,
     }
 }
 
