@@ -46,6 +46,7 @@ mod front;
 mod ids;
 mod intake;
 mod limits;
+mod metadata;
 mod meter;
 mod openapi;
 mod page;

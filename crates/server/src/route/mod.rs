@@ -6,6 +6,7 @@ pub(crate) mod discovery;
 mod files;
 pub(crate) mod gateway;
 mod health;
+mod litellm;
 mod mcp;
 mod models;
 mod runs;
@@ -39,6 +40,9 @@ const MOUNTS: [&str; 6] = [
     "/openai/v1/v1",
 ];
 
+/// Clients of LiteLLM leave `/v1` out. What it serves there is found there too.
+const ROOT: &str = "";
+
 /// All routes but those at which models are asked.
 pub(crate) fn router(app: App) -> Router {
     let mut router = Router::new()
@@ -51,6 +55,12 @@ pub(crate) fn router(app: App) -> Router {
     for mount in MOUNTS {
         router = router.nest(mount, api(&app)).merge(gateway::routes(mount));
     }
+    let router = router
+        .merge(gateway::routes(ROOT))
+        .merge(models::routes())
+        .merge(files::routes(&app))
+        .merge(containers::routes(&app))
+        .merge(litellm::routes());
     router
         .fallback(nothing_here)
         .method_not_allowed_fallback(async |method, OriginalUri(uri)| wrong_method(method, uri))

@@ -19,7 +19,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::passing::Passing;
 use super::scanned::Scanned;
-use super::stored::Kept;
+use super::stored::{self, Kept};
 use super::written::Written;
 use crate::context::RequestId;
 use crate::meter::Meter;
@@ -86,6 +86,7 @@ impl Reply {
             ..
         } = passed;
         tracing::debug!(provider, model, status = status.as_u16(), "passed on");
+        let kept = self.kept.take();
         let body = if is_event_stream(&headers) {
             // An error at its end would make it longer.
             headers.remove(CONTENT_LENGTH);
@@ -101,7 +102,7 @@ impl Reply {
         let mut response = Response::new(body);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
-        Ok(response)
+        Ok(stored::keep_passing(kept, response))
     }
 
     /// A body of which the beginning, and usually all, has been read.
@@ -160,6 +161,7 @@ impl Reply {
     /// An answer given at once.
     pub(super) async fn whole(mut self, answer: &Whole, mut context: ReplyContext) -> Response {
         self.adjust(&mut context);
+        context.completed.get_or_insert_with(now);
         let (body, dropped) = write_response(self.client, answer, &context);
         for Dropped { field, why } in &dropped {
             tracing::debug!(field, why, "left out of the answer");
@@ -173,7 +175,7 @@ impl Reply {
     }
 
     /// An answer that comes piece by piece.
-    pub(super) fn streamed<S>(self, events: S, mut context: ReplyContext) -> Response
+    pub(super) fn streamed<S>(mut self, events: S, mut context: ReplyContext) -> Response
     where
         S: Stream<Item = StreamEvent> + Send + Unpin + 'static,
     {
@@ -188,8 +190,8 @@ impl Reply {
         (headers, body).into_response()
     }
 
-    fn adjust(&self, context: &mut ReplyContext) {
-        if let Some(kept) = &self.kept {
+    fn adjust(&mut self, context: &mut ReplyContext) {
+        if let Some(kept) = &mut self.kept {
             kept.adjust(context);
         }
     }

@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::http::header::ALLOW;
 use axum::http::{HeaderMap, HeaderName, Method, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use hyper::body::Body;
-use prowess_provider::{Caller as OnBehalf, Forwarded, Incoming, Route, RouteError, Secret, Task};
+use prowess_provider::{
+    Caller as OnBehalf, Forwarded, Incoming, Route, RouteError, Secret, Target, Task,
+};
 use prowess_wire::WireError;
 use prowess_wire::raw::RawObject;
+use serde_json::Value;
 use tower::BoxError;
 
 use super::Wanted;
 use super::answer::{self, Reply};
 use super::body;
+use super::compact;
 use super::failure::Failure;
 use super::named::{self, Watch};
 use super::run::{self, Begun};
@@ -81,6 +86,8 @@ where
 /// How a request is being answered.
 enum Called {
     Forwarded(Forwarded),
+    /// With an answer of ours.
+    Answered(Value),
     Run(Box<Begun>),
 }
 
@@ -105,7 +112,7 @@ impl Asked<'_> {
         })?;
         let Wanted { client, task } = self.wanted;
         let mut meter = Meter::start(self.app, self.caller, client, &model, peek.stream);
-        if task != Task::Generate {
+        if task == Task::CountTokens {
             meter.silence();
         }
         meter.within(self.parent.clone());
@@ -128,6 +135,7 @@ impl Asked<'_> {
                         let response = reply.give(forwarded).await?;
                         Ok(named::seen(watch, response))
                     }
+                    Called::Answered(body) => Ok(Json(body).into_response()),
                     Called::Run(begun) => Box::pin(begun.give(reply)).await,
                 }
             }
@@ -169,15 +177,22 @@ impl Asked<'_> {
         };
         // What was said before may be what an earlier run told.
         let runs = runs || self.runs(&incoming, &route).await?;
-        Ok((self.ask(incoming, route, runs, meter).await?, Some(kept)))
+        Ok((self.ask(incoming, route, runs, meter).await?, kept))
     }
 
     /// Whether a request needs a run of the engine's.
     async fn runs(&self, incoming: &Incoming<'_>, route: &Route) -> Result<bool, Failure> {
         let (engine, tenant) = (self.app.engine(), &self.caller.tenant);
         let Incoming {
-            client, body, raw, ..
+            client,
+            task,
+            body,
+            raw,
+            ..
         } = *incoming;
+        if task == Task::Compact {
+            return Ok(false);
+        }
         Ok(engine.wants(tenant, client, body, raw, route).await?)
     }
 
@@ -201,6 +216,11 @@ impl Asked<'_> {
             }
             let begun = Box::pin(run::begin(self.app.engine(), asked, incoming, meter)).await?;
             return Ok(Called::Run(Box::new(begun)));
+        }
+        let speaks = |target: &Target| target.speaks(incoming.client, incoming.task);
+        if incoming.task == Task::Compact && !route.targets().iter().all(speaks) {
+            let compacted = compact::compact(&incoming, &route, &self.on_behalf, meter);
+            return Ok(Called::Answered(Box::pin(compacted).await?));
         }
         let forwarded = route.forward(incoming, &self.on_behalf).await?;
         answer::note(meter, &forwarded, &route);
@@ -228,7 +248,7 @@ impl Asked<'_> {
         if let Some(key) = key {
             let (limits, store) = (self.app.limits(), self.app.store());
             // Counting tokens uses none.
-            let generates = self.wanted.task == Task::Generate;
+            let generates = self.wanted.task != Task::CountTokens;
             let estimate = generates.then(|| Estimate::of_request(body, raw));
             meter.hold(limits.admit(store, key, &route, estimate).await?);
         }

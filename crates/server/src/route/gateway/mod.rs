@@ -11,17 +11,23 @@
 
 mod answer;
 mod body;
+mod chats;
+mod compact;
+mod conversations;
 mod failure;
 mod forward;
+mod listing;
 mod named;
 mod passing;
 mod responses;
 mod run;
 mod scanned;
 mod stored;
+mod transcript;
 mod written;
 
 use axum::Router;
+use axum::http::Method;
 use prowess_provider::Task;
 use prowess_wire::Client;
 
@@ -30,7 +36,7 @@ pub(super) use failure::Failure;
 pub(crate) use forward::forward;
 pub(super) use forward::on_behalf;
 
-use super::MOUNTS;
+use super::{MOUNTS, ROOT};
 use crate::app::App;
 
 /// What a client speaks and wants.
@@ -47,7 +53,7 @@ impl Wanted {
 }
 
 /// Where models are asked, below each mount.
-const ASKED: [(&str, Wanted); 5] = [
+const ASKED: [(&str, Wanted); 6] = [
     ("/messages", Wanted::new(Client::Messages, Task::Generate)),
     (
         "/messages/count_tokens",
@@ -62,16 +68,30 @@ const ASKED: [(&str, Wanted); 5] = [
         "/responses/input_tokens",
         Wanted::new(Client::Responses, Task::CountTokens),
     ),
+    (
+        "/responses/compact",
+        Wanted::new(Client::Responses, Task::Compact),
+    ),
 ];
 
+/// Where what is kept is listed too.
+const LISTED: [&str; 1] = ["/chat/completions"];
+
 /// What is asked of a model at a path, if anything is.
-pub(crate) fn wanted(path: &str) -> Option<Wanted> {
-    let below = MOUNTS.iter().filter_map(|mount| path.strip_prefix(mount));
+pub(crate) fn wanted(method: &Method, path: &str) -> Option<Wanted> {
+    let mounts = MOUNTS.iter().copied().chain([ROOT]);
+    let below = mounts.filter_map(|mount| path.strip_prefix(mount));
     let mut found = below.filter_map(|below| ASKED.iter().find(|(place, _)| *place == below));
-    found.next().map(|(_, wanted)| *wanted)
+    let (place, wanted) = found.next()?;
+    // Whoever gets asks no model.
+    let lists = *method == Method::GET && LISTED.contains(place);
+    (!lists).then_some(*wanted)
 }
 
 /// The routes below a mount of what is kept of answers.
 pub(super) fn routes(mount: &str) -> Router<App> {
-    responses::routes(|path| format!("{mount}{path}"))
+    let at = |path: &str| format!("{mount}{path}");
+    responses::routes(at)
+        .merge(conversations::routes(at))
+        .merge(chats::routes(at))
 }
