@@ -1,9 +1,5 @@
 //! Codex on other vendors' models: namespaces, tools that come as items, tool search.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "helpers of tests"
-)]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod support;
 

@@ -10,6 +10,9 @@ use crate::error::WireError;
 use crate::neutral::{Request, Tool, ToolChoice, ToolKind};
 use crate::responses::runner_of;
 
+const NONE_LEFT: &str = "it demands a call, but all tools of the request run on their vendor's \
+servers only: this model can call none of them";
+
 pub(super) fn fit(asked: &Request, fitted: &mut Request, target: Dialect) -> Result<(), WireError> {
     match &asked.tool_choice {
         Some(ToolChoice::Other(map)) => {
@@ -30,15 +33,10 @@ pub(super) fn fit(asked: &Request, fitted: &mut Request, target: Dialect) -> Res
                 return Err(cannot_force(kind, target));
             }
         }
-        Some(ToolChoice::Any | ToolChoice::Allowed { required: true, .. }) => {
-            if !asked.tools.is_empty() && !fitted.tools.iter().any(is_callable) {
-                return Err(WireError::unsupported(
-                    target,
-                    "tool_choice",
-                    "it demands a call, but all tools of the request run on their vendor's \
-                     servers only: this model can call none of them",
-                ));
-            }
+        Some(ToolChoice::Any | ToolChoice::Allowed { required: true, .. })
+            if !asked.tools.is_empty() && !fitted.tools.iter().any(is_callable) =>
+        {
+            return Err(WireError::unsupported(target, "tool_choice", NONE_LEFT));
         }
         _ => {}
     }

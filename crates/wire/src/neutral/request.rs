@@ -1,5 +1,7 @@
 //! A request to a model.
 
+use std::sync::Arc;
+
 use serde_json::{Number, Value};
 
 use super::{Block, ClientTools, Map, Message, Tool, ToolChoice};
@@ -21,7 +23,7 @@ pub struct Request {
     /// The tools offered.
     pub tools: Vec<Tool>,
     /// Which of them, and of past calls, the client knows by more than a plain name.
-    pub client_tools: ClientTools,
+    pub client_tools: Arc<ClientTools>,
     /// How the model may choose among them.
     pub tool_choice: Option<ToolChoice>,
     /// Whether several tools may be called in one turn.
@@ -62,7 +64,7 @@ impl Request {
             system: Vec::new(),
             messages: Vec::new(),
             tools: Vec::new(),
-            client_tools: ClientTools::default(),
+            client_tools: Arc::default(),
             tool_choice: None,
             parallel_tool_calls: None,
             stream: false,
