@@ -57,6 +57,7 @@ mod record;
 mod resolve;
 mod restore;
 mod result_text;
+mod results;
 mod run;
 mod seen;
 mod session;

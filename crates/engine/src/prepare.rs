@@ -4,7 +4,7 @@
 use prowess_provider::{Caller, Counted, Route};
 use prowess_store::{FileRecord, TenantId};
 use prowess_toolbox::{Caps, Member, Options, Toolbox};
-use prowess_wire::neutral::{Message, Request, Tool};
+use prowess_wire::neutral::{Map, Message, Request, Tool};
 use prowess_wire::{Client, Dropped};
 use tokio::sync::mpsc;
 
@@ -18,7 +18,7 @@ use crate::offer::{self, NATIVE_NAMES, Names};
 use crate::plan::{self, Plan, Purpose, plan};
 use crate::record::Log;
 use crate::resolve::Own;
-use crate::restore::{Call, restore};
+use crate::restore::{Call, Known, restore};
 use crate::tell::Teller;
 use crate::uploads::Again;
 use crate::work::Work;
@@ -69,6 +69,7 @@ pub(crate) async fn prepare(
         upstream_container: None,
         upstream_files: Vec::new(),
         dropped: ready.dropped,
+        own_answer: Map::new(),
         unsaid: Vec::new(),
         called: false,
         tenant: ready.tenant,
@@ -132,7 +133,13 @@ async fn ready(engine: &Engine, asked: RunRequest, purpose: Purpose) -> Result<R
     let toolbox = Toolbox::new(members.clone(), workspace, options)?;
     let names = Names::of(&toolbox);
     let seen = seen::find(engine.store(), &tenant, client, &messages).await?;
-    let restored = restore(messages, &members, &names, &seen);
+    let known = Known {
+        members: &members,
+        names: &names,
+        seen: &seen,
+        runs_code: plan.code && !plan.native,
+    };
+    let restored = restore(messages, known);
     let settings = engine.settings();
     if disclose::is_full(&members, settings) {
         toolbox.resume(&offer::member_names(&members)).await;

@@ -11,7 +11,7 @@ use crate::ids;
 use crate::offer::Names;
 use crate::result_text::result_text;
 use crate::seen::Seen;
-use crate::tell;
+use crate::{results, tell};
 
 /// A call of one of our tools.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,13 +34,24 @@ pub(crate) struct Restored {
     pub(crate) loaded: Vec<String>,
 }
 
+/// What is known to those who restore a conversation.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    pub(crate) members: &'a [Member],
+    pub(crate) names: &'a Names,
+    pub(crate) seen: &'a Seen,
+    /// Whether code that another vendor's server was to run is run here.
+    pub(crate) runs_code: bool,
+}
+
 /// Restores a conversation.
-pub(crate) fn restore(
-    messages: Vec<Message>,
-    members: &[Member],
-    names: &Names,
-    seen: &Seen,
-) -> Restored {
+pub(crate) fn restore(messages: Vec<Message>, known: Known<'_>) -> Restored {
+    let Known {
+        members,
+        names,
+        seen,
+        runs_code,
+    } = known;
     let blocks = messages.iter().flat_map(|message| &message.content);
     let answered = blocks.filter_map(|block| match &block.content {
         Content::ServerToolResult { tool_use_id, .. } => Some(tool_use_id.clone()),
@@ -51,13 +62,14 @@ pub(crate) fn restore(
         members,
         names,
         seen,
+        runs_code,
         pending: Vec::new(),
         done: Restored::default(),
     };
-    let last = messages.len().saturating_sub(1);
+    let resumed = resumed(&messages);
     for (at, message) in messages.into_iter().enumerate() {
         match message.role {
-            Role::Assistant => unroller.assistant(message, at == last),
+            Role::Assistant => unroller.assistant(message, Some(at) == resumed),
             Role::User => unroller.user(message),
             Role::System => {
                 unroller.settle();
@@ -69,22 +81,50 @@ pub(crate) fn restore(
     unroller.done
 }
 
+/// The message whose open calls are to be run: the last of a paused run, or the one whose
+/// calls of the client's tools have just been answered. Of any other the conversation
+/// has gone on without them.
+fn resumed(messages: &[Message]) -> Option<usize> {
+    let at = messages.iter().rposition(|m| m.role == Role::Assistant)?;
+    let (turn, after) = (messages.get(at)?, messages.get(at + 1..)?);
+    if after.is_empty() {
+        return Some(at);
+    }
+    let is_call = |id: &str| {
+        let mut blocks = turn.content.iter();
+        blocks.any(|block| match &block.content {
+            Content::ToolUse { id: call, .. } => call == id,
+            _ => false,
+        })
+    };
+    let mut told = after.iter().flat_map(|message| &message.content);
+    let answers = told.any(|block| match &block.content {
+        Content::ToolResult { tool_use_id, .. } => is_call(tool_use_id),
+        _ => false,
+    });
+    let is_told = after.iter().all(|message| message.role == Role::User);
+    (answers && is_told).then_some(at)
+}
+
 struct Unroller<'a> {
     answered: Vec<String>,
     members: &'a [Member],
     names: &'a Names,
     seen: &'a Seen,
+    runs_code: bool,
     /// Results that belong into the next message of the user.
     pending: Vec<Block>,
     done: Restored,
 }
 
 impl Unroller<'_> {
-    fn assistant(&mut self, message: Message, is_last: bool) {
+    fn assistant(&mut self, message: Message, is_resumed: bool) {
         let mut said = Vec::new();
         for block in message.content {
             match block.content {
-                Content::ServerToolUse { id, name, input } if ids::is_server_call(&id) => {
+                Content::ServerToolUse { id, name, input }
+                    if ids::is_server_call(&id) || (is_resumed && self.takes_over(&id, &name)) =>
+                {
                     self.flush(&mut said);
                     let call = self.seen_call(&id);
                     let call = call.unwrap_or_else(|| self.call(id, &name, input));
@@ -93,18 +133,21 @@ impl Unroller<'_> {
                         client_path: block.client_path,
                         ..Block::tool_use(&call.id, &call.name, call.input.clone())
                     });
-                    self.note(call, is_last);
+                    self.note(call, is_resumed);
                 }
                 Content::ServerToolResult {
                     tool_use_id,
                     content,
                     ..
                 } if ids::is_server_call(&tool_use_id) => {
-                    self.pending.push(Block {
+                    let result = Block {
                         cache_control: block.cache_control,
                         client_path: block.client_path,
                         ..self.result(tool_use_id, &content)
-                    });
+                    };
+                    // Its call may have been told beside one of the client's, a turn ago.
+                    let late = results::insert(&mut self.done.messages, result);
+                    self.pending.extend(late);
                 }
                 _ => {
                     self.flush(&mut said);
@@ -146,7 +189,7 @@ impl Unroller<'_> {
     }
 
     /// Remembers what a call means for what comes.
-    fn note(&mut self, call: Call, is_last: bool) {
+    fn note(&mut self, call: Call, is_resumed: bool) {
         if self.answered.contains(&call.id) {
             if call.name == self.names.load && call.input.get("path").is_none() {
                 let name = call.input.get("name").and_then(Value::as_str);
@@ -154,7 +197,7 @@ impl Unroller<'_> {
             }
             return;
         }
-        if is_last {
+        if is_resumed {
             self.done.open.push(call);
         } else {
             self.pending.push(Block::new(Content::ToolResult {
@@ -163,6 +206,13 @@ impl Unroller<'_> {
                 is_error: true,
             }));
         }
+    }
+
+    /// Whether a call that another vendor's server was to run is run here instead.
+    fn takes_over(&self, id: &str, name: &str) -> bool {
+        let open = !self.answered.iter().any(|answered| answered == id);
+        let is_code = ["bash_code_execution", "text_editor_code_execution"].contains(&name);
+        self.runs_code && open && is_code
     }
 
     /// The call as the model made it, if that is known.
@@ -266,7 +316,13 @@ mod tests {
         let text = "---\nname: forms\ndescription: Fills forms.\n---\nDo.\n";
         let skill = Skill::from_text(text, &Options::default()).skill.unwrap();
         let members = [Member::from(skill)];
-        let restored = restore(messages, &members, &Names::default(), &Seen::new());
+        let known = Known {
+            members: &members,
+            names: &Names::default(),
+            seen: &Seen::new(),
+            runs_code: true,
+        };
+        let restored = restore(messages, known);
         let lines = restored.messages.iter().map(|message| {
             let blocks = message.content.iter().map(|block| match &block.content {
                 Content::Text(text) => text.clone(),
@@ -391,16 +447,68 @@ mod tests {
         "#);
     }
 
+    fn native(name: &str) -> Block {
+        Block::new(Content::ServerToolUse {
+            id: "srvtoolu_01".to_owned(),
+            name: name.to_owned(),
+            input: json!({"command": "ls"}),
+        })
+    }
+
     #[test]
     fn calls_of_the_upstreams_own_servers_stay_as_they_are() {
-        let theirs = Block::new(Content::ServerToolUse {
-            id: "srvtoolu_01".to_owned(),
-            name: "bash_code_execution".to_owned(),
-            input: json!({}),
-        });
+        let theirs = native("web_search");
         let messages = vec![Message::new(Role::Assistant, vec![theirs])];
         let (_, restored) = shown(messages.clone());
         assert_eq!(restored.messages, messages);
+    }
+
+    #[test]
+    fn a_call_beside_one_of_the_clients_is_run_when_the_client_has_answered() {
+        let weather = || Block::tool_use("toolu_1", "weather", json!({}));
+        let rain = || Message::new(Role::User, vec![Block::tool_result("toolu_1", "rain")]);
+        for ours in [bash("1"), native("bash_code_execution")] {
+            let messages = vec![
+                Message::user("go"),
+                Message::new(Role::Assistant, vec![ours.clone(), weather()]),
+                rain(),
+            ];
+            let (_, restored) = shown(messages.clone());
+            assert_eq!(restored.open.len(), 1, "{ours:?}");
+            assert_eq!(restored.open[0].name, "bash_code_execution");
+            let kinds = restored.messages[1].content.iter();
+            let kinds: Vec<&str> = kinds.map(|block| block.content.kind()).collect();
+            assert_eq!(kinds, ["tool_use", "tool_use"]);
+            assert_eq!(restored.messages[2], rain());
+
+            let more = [Message::new(Role::Assistant, vec![Block::text("So.")])];
+            let gone_on = messages.into_iter().chain(more).collect();
+            assert!(shown(gone_on).1.open.is_empty(), "{ours:?}");
+        }
+    }
+
+    #[test]
+    fn a_result_that_came_a_turn_later_stands_beside_the_clients() {
+        let messages = vec![
+            Message::user("go"),
+            Message::new(
+                Role::Assistant,
+                vec![bash("1"), Block::tool_use("toolu_1", "weather", json!({}))],
+            ),
+            Message::new(Role::User, vec![Block::tool_result("toolu_1", "rain")]),
+            Message::new(
+                Role::Assistant,
+                vec![gave("1", "one"), Block::text("Done.")],
+            ),
+            Message::user("thanks"),
+        ];
+        insta::assert_snapshot!(shown(messages).0, @r#"
+        User: go
+        Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"}) | weather(toolu_1, {})
+        User: srvtoolu_pw1 -> one | toolu_1 -> rain
+        Assistant: Done.
+        User: thanks
+        "#);
     }
 
     #[test]

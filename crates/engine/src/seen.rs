@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::error::RunError;
 use crate::ids;
 use crate::offer::Names;
-use crate::restore::{Call, restore};
+use crate::restore::{Call, Known, restore};
 use crate::result_text::result_text;
 
 /// Calls that were seen, by their ids.
@@ -86,7 +86,14 @@ impl Told<'_> {
             }),
         ];
         let told = vec![Message::new(Role::Assistant, told)];
-        restore(told, members, names, &Seen::new()).messages == turns
+        let seen = Seen::new();
+        let known = Known {
+            members,
+            names,
+            seen: &seen,
+            runs_code: false,
+        };
+        restore(told, known).messages == turns
     }
 }
 

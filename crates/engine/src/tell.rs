@@ -121,7 +121,13 @@ impl Teller {
             })
         });
         let cited: Vec<Value> = cited.collect();
-        block.rest.insert("annotations".to_owned(), cited.into());
+        match block.rest.get_mut("annotations") {
+            // What the model's own server points to stays.
+            Some(Value::Array(known)) => known.extend(cited),
+            _ => {
+                block.rest.insert("annotations".to_owned(), cited.into());
+            }
+        }
     }
 }
 

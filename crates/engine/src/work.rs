@@ -4,7 +4,7 @@ use prowess_provider::{Caller, Route};
 use prowess_store::TenantId;
 use prowess_toolbox::{ErrorCode, Toolbox};
 use prowess_wire::neutral::{
-    Block, Content, Map, Message, Request, Role, StopReason, StreamEvent, Tool, Usage,
+    Block, Content, Map, Message, Request, Role, StopReason, StreamEvent, Tool, Usage, keep_own,
 };
 use prowess_wire::{Client, Dropped};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ use crate::seen::{self, Told};
 use crate::session::{self, Session, Used};
 use crate::tell::Teller;
 use crate::turn::{Spoken, listen};
-use crate::{hidden, litellm, native, tell};
+use crate::{hidden, litellm, native, results, tell};
 
 const CUT: &str = "Error: not run, because the answer was cut short before it";
 const PAUSED: &str = "Error: not run, because the run has met its limit; ask again to go on";
@@ -54,6 +54,8 @@ pub(crate) struct Work {
     pub(crate) upstream_files: Vec<Value>,
     /// What the client is not told of calls and results, by call.
     pub(crate) unsaid: Vec<(String, String)>,
+    /// What the turns' answers said that only their own dialect has.
+    pub(crate) own_answer: Map,
     /// What of the request was left out before it was written.
     pub(crate) dropped: Vec<Dropped>,
     /// Whether any tool was called that only a server's clients see.
@@ -157,6 +159,7 @@ impl Work {
         let used = self.log.usage().clone();
         self.teller.send(RunEvent::Used(used)).await;
         self.follow_container(spoken.response.container.take());
+        keep_own(&mut self.own_answer, &spoken.response.rest);
         let said = std::mem::take(&mut spoken.response.content);
         self.note_native(&said, &provider);
         self.request
@@ -230,9 +233,7 @@ impl Work {
         for done in done {
             results.push(self.tell_result(done).await);
         }
-        self.request
-            .messages
-            .push(Message::new(Role::User, results));
+        results::add(&mut self.request.messages, results);
     }
 
     async fn tell_result(&mut self, done: Done) -> Block {
@@ -365,13 +366,14 @@ impl Work {
         };
         self.log.ended(status, None);
         self.log.session(self.session_id());
-        let rest = match self.engine.settings().litellm {
+        let mut rest = match self.engine.settings().litellm {
             true => {
                 let made = &self.collection.made;
                 litellm::generated_files(self.toolbox.workspace(), made).await
             }
             false => Map::new(),
         };
+        rest.extend(std::mem::take(&mut self.own_answer));
         let delta = StreamEvent::MessageDelta {
             stop_reason: end.reason,
             stop_sequence: end.sequence,

@@ -103,6 +103,14 @@ impl Target {
         self.provider.keeps_files()
     }
 
+    /// Whether it is OpenAI itself, and not a server that is compatible with it.
+    pub fn is_openai(&self) -> bool {
+        match &self.provider.engine {
+            Engine::Http(http) => http.upstream.is_openai(),
+            Engine::Scripted(_) => false,
+        }
+    }
+
     /// What its tokens cost, where that is configured.
     pub fn price(&self) -> Option<&Price> {
         self.lane.price.as_ref()

@@ -71,6 +71,15 @@ when.tool_result = "a,b"
 text = "It says a,b."
 
 [[step]]
+when.user = "consult"
+text = "Let me load it."
+calls = [{ name = "load_skill", input = { name = "report" } }, { name = "mcp__wiki__find", input = { query = "x" } }]
+
+[[step]]
+when.tool_result = "found in the wiki"
+text = "The wiki says so."
+
+[[step]]
 when.user = "wait"
 calls = [{ name = "bash_code_execution", input = { command = "sleep 98765" } }]
 
@@ -231,6 +240,46 @@ fn a_skill_is_loaded_its_script_run_and_its_file_fetched_in_every_dialect() {
                     path == "/v1/responses"
                 );
             }
+        }
+    });
+}
+
+#[test]
+fn a_client_with_namespaces_gets_its_calls_back_from_a_run() {
+    on_stage(async |stage| {
+        for stream in [false, true] {
+            let mut asked = responses(&stage.skill, "consult it", stream);
+            let member = json!({"type": "function", "name": "find", "parameters": {"type": "object", "properties": {}}});
+            let group = json!({"type": "namespace", "name": "mcp__wiki", "description": "d", "tools": [member]});
+            asked["tools"].as_array_mut().unwrap().push(group.clone());
+            let answer = stage.ask("/v1/responses", &asked).await;
+            let response = match stream {
+                false => serde_json::from_str::<Value>(&answer).unwrap(),
+                true => {
+                    let last = answer
+                        .lines()
+                        .filter_map(|line| line.strip_prefix("data: "));
+                    let last = serde_json::from_str::<Value>(last.last().unwrap()).unwrap();
+                    last["response"].clone()
+                }
+            };
+            assert_eq!(response["tools"][1], group, "{response}");
+            let output = response["output"].as_array().unwrap();
+            let call = output
+                .iter()
+                .find(|item| item["type"] == "function_call")
+                .unwrap();
+            assert_eq!(
+                (&call["name"], &call["namespace"]),
+                (&json!("find"), &json!("mcp__wiki"))
+            );
+            let mut input = vec![json!({"role": "user", "content": "consult it"})];
+            input.extend(output.iter().cloned());
+            let id = &call["call_id"];
+            input.push(json!({"type": "function_call_output", "call_id": id, "output": "found in the wiki"}));
+            asked["input"] = input.into();
+            let answer = stage.ask("/v1/responses", &asked).await;
+            assert!(answer.contains("The wiki says so."), "{answer}");
         }
     });
 }

@@ -59,6 +59,12 @@ impl Query {
         same.map(|(_, value)| value.as_str())
     }
 
+    /// All keys with their values.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        let pairs = self.0.iter();
+        pairs.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The value of a key, read as something else.
     pub(crate) fn parsed<T: FromStr>(&self, key: &str, what: &str) -> Result<Option<T>, ApiError> {
         let read = |text: &str| {

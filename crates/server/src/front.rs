@@ -17,7 +17,7 @@ use bytes::Bytes;
 use tower::{BoxError, Service, ServiceExt};
 
 use crate::app::App;
-use crate::context::{Drained, Exchange};
+use crate::context::{self, Drained, Exchange};
 use crate::error::ApiError;
 use crate::route::gateway;
 
@@ -44,7 +44,7 @@ impl Front {
     {
         let request = request.map(Drained::new);
         let path = request.uri().path();
-        let Some(wanted) = gateway::wanted(path) else {
+        let Some(wanted) = gateway::wanted(request.method(), path) else {
             let Ok(response) = Box::pin(self.router.oneshot(request.map(Body::new))).await;
             return response;
         };
@@ -62,7 +62,7 @@ impl Front {
         B::Error: Into<BoxError>,
     {
         let path = request.uri().path();
-        if matches!(path, "/healthz" | "/readyz" | "/metrics") {
+        if context::is_health(path) {
             return self.answer(request).await;
         }
         let exchange = Exchange::begin(&request, "busy");

@@ -47,6 +47,7 @@ mod google;
 mod ids;
 mod intake;
 mod limits;
+mod metadata;
 mod meter;
 mod openapi;
 mod page;

@@ -20,6 +20,12 @@ pub enum Kind {
     Run,
     /// A stored answer of a model.
     Response,
+    /// A conversation.
+    Conversation,
+    /// An item of a conversation.
+    ConversationItem,
+    /// A stored chat completion.
+    ChatCompletion,
 }
 
 impl Kind {
@@ -33,6 +39,9 @@ impl Kind {
             Kind::Tenant => "tenant",
             Kind::Run => "run",
             Kind::Response => "response",
+            Kind::Conversation => "conversation",
+            Kind::ConversationItem => "conversation item",
+            Kind::ChatCompletion => "chat completion",
         }
     }
 }
@@ -137,6 +146,19 @@ pub enum Error {
     /// A text cannot be stored.
     #[error("text with a NUL character (U+0000) cannot be stored; remove it")]
     Nul,
+    /// A conversation may not have as many items, or as many bytes of them.
+    #[error(
+        "conversation `{id}` is full: it may have {limit} {what}; delete items, or go on in a \
+         new conversation"
+    )]
+    ConversationFull {
+        /// The conversation.
+        id: String,
+        /// What is counted.
+        what: &'static str,
+        /// The most of it.
+        limit: u64,
+    },
     /// A value outside its bounds.
     #[error("{field}: {reason}")]
     Invalid {
@@ -242,6 +264,9 @@ impl Error {
                 Kind::Tenant => "tenant-not-found",
                 Kind::Run => "run-not-found",
                 Kind::Response => "response-not-found",
+                Kind::Conversation => "conversation-not-found",
+                Kind::ConversationItem => "conversation-item-not-found",
+                Kind::ChatCompletion => "chat-completion-not-found",
             },
             Error::NoVersion { .. } => "skill-without-version",
             Error::NameMismatch { .. } => "skill-name-mismatch",
@@ -255,6 +280,7 @@ impl Error {
             Error::Cursor => "cursor-invalid",
             Error::Selector { .. } => "version-selector-invalid",
             Error::Nul => "nul-in-text",
+            Error::ConversationFull { .. } => "conversation-full",
             Error::Invalid { .. } => "value-invalid",
             Error::Interrupted(_) => "upload-interrupted",
             Error::Damaged { .. } => "content-damaged",

@@ -56,6 +56,8 @@ impl Store {
             .await?;
         self.drop_old_usage(now.before(USAGE)).await?;
         self.drop_old_responses(now).await?;
+        self.drop_old_conversations(now).await?;
+        self.drop_old_chats(now).await?;
         let mut after = String::new();
         loop {
             let batch = self.unreferenced(before, &after).await?;

@@ -44,7 +44,8 @@
 //! | `runs`, `sessions`, `hidden` | what runs leave behind |
 //! | `files`, `keys`, `key_limits`, `tenant` | the other things that stay |
 //! | `foreign` | which files a provider keeps, and for whom |
-//! | `usage`, `responses` | what requests to models used, and answers kept for later |
+//! | `usage`, `responses`, `items` | what requests to models used; answers kept for later, and their items |
+//! | `conversations`, `conversation_items`, `chats` | conversations and chat completions that clients keep here |
 //! | `quota`, `growth`, `space`, `incoming` | what a tenant may keep, and what the disk can |
 //! | `readiness`, `emptied`, `outage` | whether the store can be written, was lost, or is away |
 //! | `gc` | collecting what nobody refers to |
@@ -58,7 +59,10 @@
 //! - Listing, getting, searching and resolving read no content.
 
 mod blob;
+mod chats;
 mod config;
+mod conversation_items;
+mod conversations;
 mod db;
 mod emptied;
 mod error;
@@ -69,6 +73,7 @@ mod growth;
 mod hidden;
 mod id;
 mod incoming;
+mod items;
 mod key_limits;
 mod keys;
 mod outage;
@@ -88,11 +93,15 @@ mod usage;
 mod words;
 
 pub use blob::ContentStream;
+pub use chats::{ChatFilter, ChatRecord, NewChat};
 pub use config::StoreConfig;
+pub use conversation_items::MAX_CONVERSATION_ITEMS;
+pub use conversations::{ConversationRecord, NewConversation};
 pub use db::Engine;
 pub use error::{Error, Kind, Result};
 pub use files::{FileFilter, FileRecord, NewFile};
 pub use gc::Collected;
+pub use items::NewItem;
 pub use key_limits::{Budget, KeyLimits, Period};
 pub use keys::{KeyRecord, NewKey, Scope, SecretKey};
 pub use page::{Cursor, MAX_LIMIT, MAX_OFFSET, Order, Page, PageRequest, Position};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::Store;
 use crate::db::Sql;
 use crate::error::{Error, Kind, Result};
+use crate::items::{self, NewItem};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
@@ -23,6 +24,8 @@ pub struct NewResponse<'a> {
     pub conversation: &'a str,
     /// The answer as its client was given it, as JSON.
     pub response: &'a str,
+    /// The items of the answer that can be referred to by their ids.
+    pub items: &'a [NewItem<'a>],
     /// How long it is kept.
     pub expires_in: Duration,
 }
@@ -46,7 +49,8 @@ impl Store {
     /// Keeps an answer. One of the same id is replaced.
     pub async fn save_response(&self, tenant: &TenantId, new: &NewResponse<'_>) -> Result<()> {
         let now = Timestamp::now();
-        let size = new.conversation.len().saturating_add(new.response.len());
+        let items: usize = new.items.iter().map(|item| item.item.len()).sum();
+        let size = new.conversation.len() + new.response.len() + items;
         self.space().check(size as u64)?;
         let sql = Sql::new(
             "INSERT INTO responses (tenant, id, size, created_at, expires_at, conversation, response)
@@ -59,7 +63,10 @@ impl Store {
         let sql = sql.bind(i64::try_from(size).unwrap_or(i64::MAX));
         let sql = sql.bind(now).bind(now.after(new.expires_in));
         let sql = sql.bind(new.conversation).bind(new.response);
-        tenant.known(self.db().run(sql).await)?;
+        let mut tx = self.db().begin().await?;
+        tenant.known(tx.run(sql).await)?;
+        items::replace(&mut tx, tenant, new.id, new.items).await?;
+        tx.commit().await?;
         if self.response_growth().note(tenant, size) {
             self.drop_responses_beyond(TENANT_BYTES, Some(tenant))
                 .await?;
@@ -135,6 +142,7 @@ mod tests {
                 id,
                 conversation: "12345",
                 response: "12345",
+                items: &[],
                 expires_in: Duration::from_secs(60),
             };
             store.save_response(&tenant, &new).await.unwrap();

@@ -36,6 +36,8 @@ struct Shared {
     space: Arc<Space>,
     readiness: Readiness,
     responses: Growth,
+    conversations: Growth,
+    chats: Growth,
     turns: Growth,
 }
 
@@ -64,6 +66,8 @@ impl Store {
             space,
             readiness: Readiness::default(),
             responses: Growth::default(),
+            conversations: Growth::default(),
+            chats: Growth::default(),
             turns: Growth::default(),
         })))
     }
@@ -111,6 +115,16 @@ impl Store {
     /// Of stored answers.
     pub(crate) fn response_growth(&self) -> &Growth {
         &self.0.responses
+    }
+
+    /// Of conversations.
+    pub(crate) fn conversation_growth(&self) -> &Growth {
+        &self.0.conversations
+    }
+
+    /// Of stored chat completions.
+    pub(crate) fn chat_growth(&self) -> &Growth {
+        &self.0.chats
     }
 
     /// Of turns kept for later.

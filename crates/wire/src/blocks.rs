@@ -3,7 +3,7 @@
 //! Every reader of a dialect without Anthropic's block events builds its stream
 //! through this.
 
-use crate::neutral::{Block, Content, Delta, StreamEvent};
+use crate::neutral::{Block, Content, Delta, Map, StreamEvent};
 
 /// Which block of a stream is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +43,39 @@ impl Blocks {
 
     /// More text, in a block of its own if none is open.
     pub(crate) fn text(&mut self, text: String, out: &mut Vec<StreamEvent>) {
-        self.ensure(Open::Text, || Block::text(""), out);
+        self.text_in(|| Block::text(""), text, out);
+    }
+
+    /// The same; the block, if it must begin, is this one.
+    pub(crate) fn text_in(
+        &mut self,
+        block: impl FnOnce() -> Block,
+        text: String,
+        out: &mut Vec<StreamEvent>,
+    ) {
+        self.ensure(Open::Text, block, out);
         self.delta(Delta::Text(text), out);
+    }
+
+    /// Begins a text, unless one is open, with this block.
+    pub(crate) fn begin_text(&mut self, block: impl FnOnce() -> Block, out: &mut Vec<StreamEvent>) {
+        self.ensure(Open::Text, block, out);
+    }
+
+    /// Begins a thought, unless one is open, with these unknown fields.
+    pub(crate) fn begin_thought(&mut self, rest: impl FnOnce() -> Map, out: &mut Vec<StreamEvent>) {
+        let block = || Block {
+            rest: rest(),
+            ..empty_thought()
+        };
+        self.ensure(Open::Thinking, block, out);
+    }
+
+    /// Fields of the open block that were not known when it began.
+    pub(crate) fn rest(&mut self, more: Map, out: &mut Vec<StreamEvent>) {
+        if self.open != Open::Nothing && !more.is_empty() {
+            self.delta(Delta::Rest(more), out);
+        }
     }
 
     /// More of a thought, in a block of its own if none is open.

@@ -1,12 +1,14 @@
 //! What has to be remembered between a request and its answer.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use crate::Dialect;
 use crate::drops::Dropped;
 use crate::models::Capabilities;
 use crate::names::Names;
-use crate::neutral::{Map, Request, ToolKind};
+use crate::neutral::{ClientTools, Map, Request, ToolKind};
 
 /// What the target model or server can do, where servers of one dialect differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,6 +136,8 @@ pub struct ReplyContext {
     pub model: Option<String>,
     /// When the answer was made, in seconds of the Unix epoch.
     pub created: u64,
+    /// When the answer was complete; at once when nobody says.
+    pub completed: Option<u64>,
     /// Whether a Chat stream ends with a chunk of usage.
     pub include_usage: bool,
     /// Whether the writer of a Responses stream keeps the answer it has told, for
@@ -145,6 +149,8 @@ pub struct ReplyContext {
     pub array: bool,
     /// Names of the tools whose argument is free text.
     pub(crate) freeform: Vec<String>,
+    /// The tools that the client knows by more than a plain name.
+    pub(crate) client_tools: Arc<ClientTools>,
     /// Settings a Responses answer repeats.
     pub(crate) echo: Map,
 }
@@ -157,11 +163,13 @@ impl ReplyContext {
             id: None,
             model: Some(request.model.clone()),
             created,
+            completed: None,
             include_usage: include_usage(request),
             keep_response: false,
             thoughts: crate::gemini::shows_thoughts(request),
             array: false,
             freeform: freeform(request),
+            client_tools: request.client_tools.clone(),
             echo: match request.origin {
                 Dialect::Responses => crate::responses::echo(request),
                 _ => Map::new(),
@@ -173,6 +181,10 @@ impl ReplyContext {
     /// was sent it.
     pub fn repeat(&mut self, key: &str, value: Value) {
         self.echo.insert(key.to_owned(), value);
+    }
+
+    pub(crate) fn completed_at(&self) -> u64 {
+        self.completed.unwrap_or(self.created).max(self.created)
     }
 
     /// The id for the client, fitted with the dialect's prefix.

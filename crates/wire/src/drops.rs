@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::Client;
 use crate::client_fields::ClientFields;
 use crate::fields::{Field, Name, Path};
-use crate::neutral::Request;
+use crate::neutral::{MEANINGLESS_ELSEWHERE, OWN, Request};
 
 /// A field that was left out because the target dialect cannot carry it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,6 +66,7 @@ impl Drops {
     pub(crate) fn rest(&mut self, path: &Path<'_>, rest: &Map<String, Value>) {
         for (key, value) in rest {
             match value {
+                Value::Object(own) if key == OWN => self.own(path, own),
                 Value::Object(inner) if self.is_partly_read(key) => {
                     self.rest(&path.key(key), inner);
                 }
@@ -93,6 +94,17 @@ impl Drops {
             field,
             why: ONLY_THERE,
         }));
+    }
+
+    /// What only the dialect of an object can carry stands inside it, one level down.
+    fn own(&mut self, path: &Path<'_>, own: &Map<String, Value>) {
+        let fields = own.values().filter_map(Value::as_object).flatten();
+        for (key, value) in fields {
+            let said = !value.is_null() && !MEANINGLESS_ELSEWHERE.contains(&key.as_str());
+            if said {
+                self.unknown(&path.key(key));
+            }
+        }
     }
 
     pub(crate) fn into_vec(self) -> Vec<Dropped> {

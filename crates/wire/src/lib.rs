@@ -94,6 +94,7 @@ mod error;
 pub mod event_stream;
 mod excerpt;
 mod fields;
+mod fit;
 mod gemini;
 mod items;
 mod media_types;

@@ -5,6 +5,7 @@
 //! same request gives the same bytes and prompt caches hold.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 
@@ -16,6 +17,8 @@ const MAX: usize = 64;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Names {
     replaced: Vec<(String, String)>,
+    /// The plain names of members of namespaces.
+    members: HashMap<(String, String), String>,
 }
 
 impl Names {
@@ -30,6 +33,10 @@ impl Names {
                 names.note(name);
             }
         }
+        let members = request.client_tools.members();
+        names.members = members
+            .map(|(member, name)| (member.clone(), name.to_owned()))
+            .collect();
         names
     }
 
@@ -47,6 +54,53 @@ impl Names {
             .iter()
             .find(|(known, _)| *known == sent)
             .map_or(sent, |(_, original)| original.clone())
+    }
+
+    /// The plain name of a tool that a server called by its namespace and name.
+    pub(crate) fn plain(&self, namespace: &str, name: &str) -> Option<String> {
+        let member = (namespace.to_owned(), name.to_owned());
+        self.members.get(&member).cloned()
+    }
+}
+
+/// Plain names given out so far, none of them twice.
+#[derive(Debug, Default)]
+pub(crate) struct Taken(HashSet<String>);
+
+impl Taken {
+    /// Keeps a name for the tool that has it already.
+    pub(crate) fn take(&mut self, name: &str) {
+        self.0.insert(safe_name(name).into_owned());
+    }
+
+    /// The wanted name, or one like it that no other tool has. It is made from the wanted
+    /// name alone, so that prompts stay the same.
+    pub(crate) fn unique(&mut self, wanted: &str) -> String {
+        let name = safe_name(wanted).into_owned();
+        if self.0.insert(name.clone()) {
+            return name;
+        }
+        let kept: String = name.chars().take(50).collect();
+        let mut number = 0_usize;
+        loop {
+            let other = format!("{kept}_{}", digest(&format!("{wanted}/{number}"), 12));
+            if self.0.insert(other.clone()) {
+                return other;
+            }
+            number += 1;
+        }
+    }
+}
+
+/// The namespace that Codex puts its own functions in; it says nothing about them.
+const DEFAULT_NAMESPACE: &str = "functions";
+
+/// One name for a member of a namespace; it may be longer than providers take.
+pub(crate) fn member_name(namespace: &str, name: &str) -> String {
+    match namespace {
+        DEFAULT_NAMESPACE | "" => name.to_owned(),
+        joined if joined.ends_with("__") => format!("{joined}{name}"),
+        plain => format!("{plain}__{name}"),
     }
 }
 
@@ -122,6 +176,23 @@ mod tests {
             assert!(sent.len() <= MAX && is_word(&sent), "{sent}");
             assert_eq!(names.original(sent), tool.name);
         }
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_given_once_more_in_another_form() {
+        let mut taken = Taken::default();
+        taken.take("mcp__a__b");
+        let first = taken.unique("mcp__a__b");
+        let second = taken.unique("mcp__a__b");
+        assert!(
+            first.starts_with("mcp__a__b_") && is_word(&first),
+            "{first}"
+        );
+        assert!(first != second && is_word(&second), "{second}");
+        let long = taken.unique(&format!("mcp__{}__b", "a".repeat(80)));
+        assert!(is_word(&long), "{long}");
+        assert_eq!(member_name("functions", "exec"), "exec");
+        assert_eq!(member_name("mcp__a__", "b"), member_name("mcp__a", "b"));
     }
 
     #[test]

@@ -6,7 +6,10 @@ use crate::context::{Outgoing, ReadContext, ReplyContext, WriteOptions};
 use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
 use crate::fields::{Path, parse};
-use crate::neutral::{ApiError, ClientFields, ErrorKind, Map, Request, Response};
+use crate::fit::fit;
+use crate::neutral::{
+    ApiError, ClientFields, ErrorKind, Map, OWN, Request, Response, without_own,
+};
 use crate::opening;
 use crate::stop_cut::cut_response;
 use crate::{Client, Dialect, anthropic, chat, converse, gemini, openai, responses};
@@ -35,14 +38,17 @@ pub fn write_request(
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
     let written = opening::fitted(upstream, request).and_then(|request| {
+        let fitted = fit(&request, upstream)?;
+        let request = fitted.request.as_ref();
         let mut written = match upstream {
-            Dialect::Messages => anthropic::write_request(&request, options),
-            Dialect::Chat => chat::write_request(&request, options),
-            Dialect::Responses => responses::write_request(&request, options),
-            Dialect::Gemini => gemini::write_request(&request, options),
-            Dialect::Converse => converse::write_request(&request, options),
+            Dialect::Messages => anthropic::write_request(request, options),
+            Dialect::Chat => chat::write_request(request, options),
+            Dialect::Responses => responses::write_request(request, options),
+            Dialect::Gemini => gemini::write_request(request, options),
+            Dialect::Converse => converse::write_request(request, options),
         }?;
         opening::open(upstream, request.origin, &mut written.body);
+        fitted.finish(&mut written);
         Ok(written)
     });
     written.map_err(|error| error.named_for(&request.client_fields))
@@ -95,8 +101,16 @@ fn unsaid(client: Client, response: &Response) -> Vec<Dropped> {
         };
         drops.rest(&Path::Root.key(message), &told(&response.message_rest));
     }
+    let usage = &response.usage.rest;
+    let others = match usage.get(OWN) {
+        Some(own) if response.origin != Dialect::from(client) => {
+            Map::from_iter([(OWN.to_owned(), own.clone())])
+        }
+        _ => Map::new(),
+    };
+    drops.rest(&Path::Root.key("usage"), &others);
     if client != Client::Messages {
-        let mut usage = told(&response.usage.rest);
+        let mut usage = told(&without_own(usage));
         usage.retain(|_, count| !is_zero(count));
         drops.rest(&Path::Root.key("usage"), &usage);
     }

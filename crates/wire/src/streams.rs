@@ -289,7 +289,7 @@ pub struct StreamWriter(Writer);
 
 #[derive(Debug)]
 enum Writer {
-    Messages(ReplyContext),
+    Messages(Box<ReplyContext>),
     Chat(Box<ChatWriter>),
     Responses(Box<ResponsesWriter>),
     Gemini(Box<GeminiWriter>),
@@ -299,7 +299,7 @@ impl StreamWriter {
     /// A writer of a client's stream.
     pub fn new(client: Client, context: ReplyContext) -> Self {
         StreamWriter(match client {
-            Client::Messages => Writer::Messages(context),
+            Client::Messages => Writer::Messages(Box::new(context)),
             Client::Chat => Writer::Chat(Box::new(ChatWriter::new(context))),
             Client::Responses => Writer::Responses(Box::new(ResponsesWriter::new(context))),
             Client::Gemini => Writer::Gemini(Box::new(GeminiWriter::new(context))),
@@ -322,6 +322,14 @@ impl StreamWriter {
         match &mut self.0 {
             Writer::Responses(writer) => writer.take_response().map(Value::Object),
             Writer::Messages(_) | Writer::Chat(_) | Writer::Gemini(_) => None,
+        }
+    }
+
+    /// Says when the answer was complete, in seconds of the Unix epoch: only a Responses
+    /// stream tells it, at its end.
+    pub fn set_completed(&mut self, at: u64) {
+        if let Writer::Responses(writer) = &mut self.0 {
+            writer.set_completed(at);
         }
     }
 

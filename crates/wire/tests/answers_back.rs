@@ -14,6 +14,8 @@ use support::{CLIENTS, UPSTREAMS, context, events, folder, wire_bytes};
 fn sayable(client: Client, response: Response) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for mut block in response.content {
+        // What only the upstream's dialect says of its items.
+        block.rest.shift_remove("prowess_own");
         if client == Client::Messages {
             // Parts of other vendors' are named by a text that carries them.
             if let Content::Other { kind } = &block.content

@@ -48,7 +48,7 @@ impl Anthropic {
         key: Option<&Secret>,
     ) -> Result<HttpRequest, KeyError> {
         let to = match job.task {
-            Task::Generate => &self.messages,
+            Task::Generate | Task::Compact => &self.messages,
             Task::CountTokens => &self.count,
         };
         Ok(post(to, self.headers(job.headers, key)?, job.body))

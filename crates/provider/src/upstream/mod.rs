@@ -31,6 +31,8 @@ pub enum Task {
     Generate,
     /// How many tokens a request has.
     CountTokens,
+    /// A shorter form of a conversation. Only OpenAI has this.
+    Compact,
 }
 
 /// What is asked of a provider about a file that it keeps.
@@ -92,6 +94,15 @@ impl Upstream {
             Upstream::Bedrock(bedrock) => &bedrock.base,
             Upstream::Vertex(vertex) => &vertex.base,
             Upstream::Gemini(gemini) => &gemini.base,
+        }
+    }
+
+    /// Whether it is OpenAI itself, or OpenAI's models on Azure.
+    pub(crate) fn is_openai(&self) -> bool {
+        match self {
+            Upstream::OpenAi(openai) => openai.is_openai(),
+            Upstream::Azure(_) => true,
+            _ => false,
         }
     }
 

@@ -20,6 +20,7 @@ pub(crate) struct OpenAi {
     chat: Address,
     asked: Address,
     counted: Address,
+    compacted: Address,
 }
 
 impl OpenAi {
@@ -32,6 +33,7 @@ impl OpenAi {
             chat: address(Dialect::Chat, Task::Generate)?,
             asked: address(Dialect::Responses, Task::Generate)?,
             counted: address(Dialect::Responses, Task::CountTokens)?,
+            compacted: address(Dialect::Responses, Task::Compact)?,
             base,
             responses,
         })
@@ -43,7 +45,11 @@ impl OpenAi {
     }
 
     pub(crate) fn speaks(&self, client: Client, task: Task) -> bool {
-        speaks(client, task) && (self.responses || client == Client::Chat)
+        match task {
+            // Servers that are compatible with the rest do not have this.
+            Task::Compact => client == Client::Responses && self.responses && self.is_openai(),
+            _ => speaks(client, task) && (self.responses || client == Client::Chat),
+        }
     }
 
     pub(crate) fn request(
@@ -54,6 +60,7 @@ impl OpenAi {
         let to = match (job.dialect, job.task) {
             (Dialect::Responses, Task::Generate) => &self.asked,
             (Dialect::Responses, Task::CountTokens) => &self.counted,
+            (Dialect::Responses, Task::Compact) => &self.compacted,
             _ => &self.chat,
         };
         Ok(post(to, with_key(job.headers, key)?, job.body))
@@ -74,7 +81,7 @@ pub(super) fn speaks(client: Client, task: Task) -> bool {
     match client {
         Client::Messages | Client::Gemini => false,
         Client::Chat => task == Task::Generate,
-        Client::Responses => true,
+        Client::Responses => task != Task::Compact,
     }
 }
 
@@ -83,6 +90,7 @@ pub(super) fn path(dialect: Dialect, task: Task) -> &'static [&'static str] {
     match (dialect, task) {
         (Dialect::Responses, Task::Generate) => &["responses"],
         (Dialect::Responses, Task::CountTokens) => &["responses", "input_tokens"],
+        (Dialect::Responses, Task::Compact) => &["responses", "compact"],
         _ => &["chat", "completions"],
     }
 }

@@ -52,8 +52,8 @@ impl Vertex {
     fn anthropic(&self, mut job: Job<'_>) -> HttpRequest {
         let (model, method) = match (job.task, job.stream) {
             (Task::CountTokens, _) => ("count-tokens", "rawPredict"),
-            (Task::Generate, true) => (job.model, "streamRawPredict"),
-            (Task::Generate, false) => (job.model, "rawPredict"),
+            (Task::Generate | Task::Compact, true) => (job.model, "streamRawPredict"),
+            (Task::Generate | Task::Compact, false) => (job.model, "rawPredict"),
         };
         let url = self.model("anthropic", &format!("{model}:{method}"));
         // Here the version is a field of the body, and not the API's own.
@@ -79,7 +79,7 @@ impl Vertex {
     fn google(&self, mut job: Job<'_>) -> HttpRequest {
         take_betas(&mut job.headers);
         let operation = match job.task {
-            Task::Generate => gemini::operation(job.model, job.stream),
+            Task::Generate | Task::Compact => gemini::operation(job.model, job.stream),
             Task::CountTokens => format!("{}:countTokens", job.model),
         };
         let mut url = self.model("google", &operation);

@@ -78,7 +78,7 @@ impl Exchange {
         let status = response.status().as_u16();
         let info = &self.info;
         metrics::request(info.method().as_str(), info.route(), status, taken);
-        info.log_done(status, taken, quiet(info.route()));
+        info.log_done(status, taken, is_health(info.route()));
         add_id(&mut response, self.id);
         response
     }
@@ -95,9 +95,18 @@ pub(crate) async fn around(mut request: Request, next: Next) -> Response {
     exchange.end(response)
 }
 
-/// Health is asked for every few seconds; nobody wants to read that.
-fn quiet(route: &str) -> bool {
-    matches!(route, "/healthz" | "/readyz" | "/metrics")
+/// Whether a path is one at which health is asked for, every few seconds: nobody wants to
+/// read that, and it is answered however busy the server is.
+pub(crate) fn is_health(path: &str) -> bool {
+    const PATHS: [&str; 6] = [
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/health/liveliness",
+        "/health/liveness",
+        "/health/readiness",
+    ];
+    PATHS.contains(&path)
 }
 
 /// The error a response carries, in the dialect of its request.

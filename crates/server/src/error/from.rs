@@ -26,6 +26,7 @@ impl From<StoreError> for ApiError {
             | StoreError::Cursor
             | StoreError::Selector { .. }
             | StoreError::Nul
+            | StoreError::ConversationFull { .. }
             | StoreError::Invalid { .. }
             | StoreError::Interrupted(_) => StatusCode::BAD_REQUEST,
             StoreError::FileTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,

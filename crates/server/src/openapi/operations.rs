@@ -42,6 +42,10 @@ pub(super) enum Body {
     Contents,
     Container,
     ContainerFile,
+    Conversation,
+    /// Items for a conversation.
+    Items,
+    Metadata,
     /// A message of JSON-RPC.
     Message,
 }
@@ -52,6 +56,8 @@ pub(super) enum Answer {
     Object(&'static str),
     /// Any JSON object.
     Json,
+    /// A JSON string.
+    Text,
     /// An object, or a stream of events.
     Stream,
     /// A list of objects that comes piece by piece, or a stream of events.
@@ -191,6 +197,7 @@ impl Answer {
         let contents = match self {
             Answer::Object(name) => vec![json(mount.schema(name))],
             Answer::Json => vec![json(any)],
+            Answer::Text => vec![json(json!({ "type": "string" }))],
             Answer::Stream => vec![json(any), events],
             Answer::Pieces => vec![json(json!({ "type": "array", "items": any })), events],
             Answer::Bytes(kind) => vec![(kind, json!({ "type": "string", "format": "binary" }))],
@@ -261,6 +268,18 @@ impl Body {
                 let all = json!({ "name": name, "file_ids": ids, "skills": skills });
                 ("application/json", json!(["name"]), all)
             }
+            Body::Conversation => {
+                let all = json!({ "metadata": notes(), "items": items() });
+                ("application/json", json!([]), all)
+            }
+            Body::Items => {
+                let all = json!({ "items": items() });
+                ("application/json", json!(["items"]), all)
+            }
+            Body::Metadata => {
+                let all = json!({ "metadata": notes() });
+                ("application/json", json!(["metadata"]), all)
+            }
             Body::ContainerFile => {
                 let all = json!({ "file": binary });
                 ("multipart/form-data", json!(["file"]), all)
@@ -273,4 +292,13 @@ impl Body {
         let schema = json!({ "type": "object", "required": required, "properties": properties });
         Some(json!({ "required": true, "content": { kind: { "schema": schema } } }))
     }
+}
+
+fn notes() -> Value {
+    let note = json!({ "type": "string", "maxLength": 512 });
+    json!({ "type": ["object", "null"], "additionalProperties": note, "maxProperties": 16 })
+}
+
+fn items() -> Value {
+    json!({ "type": "array", "items": { "type": "object" }, "maxItems": 20 })
 }

@@ -18,6 +18,8 @@ pub(super) enum Kind {
     UsageBy,
     Tenant,
     Header,
+    Flag,
+    Number,
 }
 
 const LIMIT: Parameter = ("limit", Kind::Limit, "How many at most");
@@ -39,6 +41,20 @@ pub(super) const ITEMS: &[Parameter] = &[
     ("limit", Kind::SmallLimit, "How many at most"),
     AFTER,
     ORDER,
+];
+pub(super) const REPLAY: &[Parameter] = &[
+    ("stream", Kind::Flag, "As events"),
+    (
+        "starting_after",
+        Kind::Number,
+        "Without the events up to this one",
+    ),
+];
+pub(super) const CHATS: &[Parameter] = &[
+    ("limit", Kind::SmallLimit, "How many at most"),
+    AFTER,
+    ORDER,
+    ("model", Kind::Text, "Only completions of this model"),
 ];
 pub(super) const USAGE: &[Parameter] = &[
     ("since", Kind::Text, "`7d`, `24h`, a day or a time"),
@@ -101,6 +117,8 @@ impl Kind {
             Kind::UsageBy => {
                 json!({ "type": "string", "enum": UsageBy::ALL.map(UsageBy::as_str) })
             }
+            Kind::Flag => json!({ "type": "boolean" }),
+            Kind::Number => json!({ "type": "integer", "minimum": 0 }),
             Kind::Tenant => json!({ "type": "string", "pattern": "^[a-z0-9_-]{0,64}$" }),
             Kind::Text => json!({ "type": "string", "pattern": TEXT }),
             // Whatever is in it, it is taken; it may find nothing.

@@ -81,6 +81,10 @@ fn openai() -> Value {
         ]),
         "OpenAiContainerList": openai_list("OpenAiContainer"),
         "OpenAiContainerFileList": openai_list("OpenAiContainerFile"),
+        "OpenAiConversation": object(&[
+            ("id", text()), ("object", constant("conversation")), ("created_at", seconds.clone()),
+            ("metadata", json!({ "type": "object" })),
+        ]),
         "OpenAiModel": object(&[
             ("id", text()), ("object", constant("model")), ("created", seconds),
             ("owned_by", text()),

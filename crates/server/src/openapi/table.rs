@@ -19,10 +19,16 @@ const INDEX: &str = "/.well-known/agent-skills/index.json";
 const OLD_INDEX: &str = "/.well-known/skills/index.json";
 
 #[rustfmt::skip]
-const PLAIN: [Line; 6] = [
+const PLAIN: [Line; 12] = [
     ("get", "/healthz",      "The process runs",                &[], Body::None, Answer::Json),
     ("get", "/readyz",       "Requests can be answered",        &[], Body::None, Answer::Json),
     ("get", "/metrics",      "Counts and times for Prometheus", &[], Body::None, TEXT),
+    ("get", "/health/liveliness", "The process runs, as LiteLLM says it",         &[], Body::None, Answer::Text),
+    ("get", "/health/liveness",   "The same",                                     &[], Body::None, Answer::Text),
+    ("get", "/health/readiness",  "Requests can be answered, as LiteLLM says it", &[], Body::None, Answer::Json),
+    ("get", "/health",            "The models that can be called",                &[], Body::None, Answer::Json),
+    ("get", "/model/info",        "The models and their prices",                  &[], Body::None, Answer::Json),
+    ("get", "/v1/model/info",     "The same",                                     &[], Body::None, Answer::Json),
     ("get", "/openapi.json", "This description",                &[], Body::None, Answer::Json),
     ("get", INDEX,           "The public index",                &[], Body::None, Answer::Json),
     ("get", OLD_INDEX,       "The public index, older form",    &[], Body::None, Answer::Json),
@@ -79,6 +85,7 @@ pub(super) fn all() -> Vec<Operation> {
     all.extend(operations(Mount::OpenAi, &OPENAI_MODELS));
     all.extend(operations(Mount::OpenAi, &CONTAINERS));
     all.extend(operations(Mount::Gemini, &GEMINI));
+    all.extend(operations(Mount::OpenAi, &KEPT));
     all
 }
 
@@ -111,15 +118,45 @@ const ANTHROPIC_MODELS: [Line; 2] = [
 ];
 
 #[rustfmt::skip]
-const OPENAI_MODELS: [Line; 7] = [
+const OPENAI_MODELS: [Line; 10] = [
     ("post",   "/chat/completions",           "Ask a model",             &[],          ASK,           Answer::Stream),
     ("post",   "/responses",                  "Ask a model",             &[],          ASK_RESPONSES, Answer::Stream),
     ("post",   "/responses/input_tokens",     "Count its tokens",        &[],          ASK_RESPONSES, Answer::Json),
-    ("get",    "/responses/{id}",             "Get a kept answer",       &[],          Body::None,    Answer::Json),
+    ("post",   "/responses/compact",          "Shorten a conversation",  &[],          ASK_RESPONSES, Answer::Json),
+    ("get",    "/responses/{id}",             "Get a kept answer",       query::REPLAY, Body::None,   Answer::Stream),
+    ("post",   "/responses/{id}/cancel",      "Cancel an answer",        &[],          Body::None,    Answer::Json),
     ("delete", "/responses/{id}",             "Forget a kept answer",    &[],          Body::None,    Answer::Json),
     ("get",    "/responses/{id}/input_items", "What was said before it", query::ITEMS, Body::None,    Answer::Json),
+    ("delete", "/models/{model}",             "Refused: models are configured", &[],   Body::None,    Answer::Json),
     ("get",    "/usage",                      "What requests used",      query::USAGE, Body::None,    Answer::Json),
 ];
+
+/// What clients of OpenAI's API keep here.
+#[rustfmt::skip]
+const KEPT: [Line; 13] = {
+    use Answer::Object;
+    const ONE: &str = "/conversations/{conversation}";
+    const ITEMS: &str = "/conversations/{conversation}/items";
+    const ITEM: &str = "/conversations/{conversation}/items/{item}";
+    const CHATS: &str = "/chat/completions";
+    const CHAT: &str = "/chat/completions/{completion}";
+    const MESSAGES: &str = "/chat/completions/{completion}/messages";
+    [
+        ("post",   "/conversations", "Begin a conversation",        &[],          Body::Conversation, Object("Conversation")),
+        ("get",    ONE,              "Get a conversation",          &[],          Body::None,         Object("Conversation")),
+        ("post",   ONE,              "Note something about it",     &[],          Body::Metadata,     Object("Conversation")),
+        ("delete", ONE,              "Forget a conversation",       &[],          Body::None,         Object("Deleted")),
+        ("get",    ITEMS,            "List its items",              query::ITEMS, Body::None,         Answer::Json),
+        ("post",   ITEMS,            "Add items",                   &[],          Body::Items,        Answer::Json),
+        ("get",    ITEM,             "Get one of its items",        &[],          Body::None,         Answer::Json),
+        ("delete", ITEM,             "Take an item out",            &[],          Body::None,         Object("Conversation")),
+        ("get",    CHATS,            "List stored completions",     query::CHATS, Body::None,         Answer::Json),
+        ("get",    CHAT,             "Get a stored completion",     &[],          Body::None,         Answer::Json),
+        ("post",   CHAT,             "Note something about it",     &[],          Body::Metadata,     Answer::Json),
+        ("delete", CHAT,             "Forget a stored completion",  &[],          Body::None,         Object("Deleted")),
+        ("get",    MESSAGES,         "The messages of its request", query::ITEMS, Body::None,         Answer::Json),
+    ]
+};
 
 fn operations(mount: Mount, lines: &[Line]) -> Vec<Operation> {
     let operation = |(method, path, summary, parameters, body, answer): &Line| Operation {

@@ -6,6 +6,7 @@ pub(crate) mod discovery;
 mod files;
 pub(crate) mod gateway;
 mod health;
+mod litellm;
 mod mcp;
 mod models;
 mod runs;
@@ -49,6 +50,8 @@ const GOOGLE_MOUNTS: [&str; 7] = [
     "/gemini/v1beta/v1beta",
     "/gemini/v1alpha",
 ];
+/// Clients of LiteLLM leave `/v1` out. What it serves there is found there too.
+const ROOT: &str = "";
 
 /// All routes but those at which models are asked.
 pub(crate) fn router(app: App) -> Router {
@@ -66,6 +69,12 @@ pub(crate) fn router(app: App) -> Router {
         let google = models::routes().merge(files::google_routes());
         router = router.nest(mount, google);
     }
+    let router = router
+        .merge(gateway::routes(ROOT))
+        .merge(models::routes())
+        .merge(files::routes(&app))
+        .merge(containers::routes(&app))
+        .merge(litellm::routes());
     router
         .fallback(nothing_here)
         .method_not_allowed_fallback(async |method, OriginalUri(uri)| wrong_method(method, uri))

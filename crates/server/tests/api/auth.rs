@@ -32,7 +32,7 @@ fn small() -> Providers {
 }
 
 /// Every route that needs a key, with what it needs.
-const ROUTES: [(&str, &str, &[Scope]); 46] = [
+const ROUTES: [(&str, &str, &[Scope]); 65] = [
     // What became of requests to models may hold their texts.
     ("GET", "/v1/runs", &[Scope::Use]),
     ("GET", "/v1/runs/run_x", &[Scope::Use]),
@@ -130,6 +130,45 @@ const ROUTES: [(&str, &str, &[Scope]); 46] = [
         "/v1/models/small",
         &[Scope::Read, Scope::Use, Scope::Publish],
     ),
+    (
+        "DELETE",
+        "/v1/models/small",
+        &[Scope::Read, Scope::Use, Scope::Publish],
+    ),
+    ("POST", "/v1/responses/compact", &[Scope::Use]),
+    ("POST", "/v1/responses/resp_x/cancel", &[Scope::Use]),
+    ("POST", "/v1/conversations", &[Scope::Use]),
+    ("GET", "/v1/conversations/conv_x", &[Scope::Use]),
+    ("POST", "/v1/conversations/conv_x", &[Scope::Use]),
+    ("DELETE", "/v1/conversations/conv_x", &[Scope::Use]),
+    ("GET", "/v1/conversations/conv_x/items", &[Scope::Use]),
+    ("POST", "/v1/conversations/conv_x/items", &[Scope::Use]),
+    ("GET", "/v1/conversations/conv_x/items/msg_x", &[Scope::Use]),
+    (
+        "DELETE",
+        "/v1/conversations/conv_x/items/msg_x",
+        &[Scope::Use],
+    ),
+    ("GET", "/v1/chat/completions", &[Scope::Use]),
+    ("GET", "/v1/chat/completions/chatcmpl_x", &[Scope::Use]),
+    ("POST", "/v1/chat/completions/chatcmpl_x", &[Scope::Use]),
+    ("DELETE", "/v1/chat/completions/chatcmpl_x", &[Scope::Use]),
+    (
+        "GET",
+        "/v1/chat/completions/chatcmpl_x/messages",
+        &[Scope::Use],
+    ),
+    ("GET", "/health", &[Scope::Read, Scope::Use, Scope::Publish]),
+    (
+        "GET",
+        "/model/info",
+        &[Scope::Read, Scope::Use, Scope::Publish],
+    ),
+    (
+        "GET",
+        "/v1/model/info",
+        &[Scope::Read, Scope::Use, Scope::Publish],
+    ),
     ("GET", "/metrics", &[]),
     (
         "GET",
@@ -161,7 +200,13 @@ async fn with_a_master_key_every_route_needs_a_key() {
             assert_ne!(right.status, StatusCode::FORBIDDEN, "{method} {path}");
         }
     }
-    for path in ["/healthz", "/readyz"] {
+    for path in [
+        "/healthz",
+        "/readyz",
+        "/health/liveliness",
+        "/health/liveness",
+        "/health/readiness",
+    ] {
         assert_eq!(
             server.get(As::OpenAi, path).send().await.status,
             StatusCode::OK
@@ -170,9 +215,12 @@ async fn with_a_master_key_every_route_needs_a_key() {
 }
 
 /// Routes that are open to everyone.
-const PUBLIC: [&str; 4] = [
+const PUBLIC: [&str; 7] = [
     "/healthz",
     "/readyz",
+    "/health/liveliness",
+    "/health/liveness",
+    "/health/readiness",
     "/.well-known/agent-skills/index.json",
     "/.well-known/skills/index.json",
 ];

@@ -1,10 +1,13 @@
 //! Two tenants and every route: nothing of one is seen by the other.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::http::{Method, StatusCode};
 use prowess_server::{Secret, Settings};
-use prowess_store::{NewResponse, NewRun, Scope, Store, TenantId, Timestamp};
+use prowess_store::{
+    NewChat, NewConversation, NewItem, NewResponse, NewRun, Scope, Store, TenantId, Timestamp,
+};
 use prowess_testkit::SkillFixture;
 use serde_json::json;
 
@@ -19,6 +22,9 @@ struct Tenants {
     file: String,
     run: String,
     response: String,
+    conversation: String,
+    item: String,
+    completion: String,
 }
 
 const WORDS: &str = "unmistakable-words-of-the-owner";
@@ -50,9 +56,16 @@ async fn tenants() -> Tenants {
         .ok();
     let (run, response) = (keep_run(&server).await, "resp_theowners".to_owned());
     keep_response(&server, &response).await;
+    let (conversation, item) = ("conv_theowners".to_owned(), "msg_theowners".to_owned());
+    keep_conversation(&server, &conversation, &item).await;
+    let completion = "chatcmpl-theowners".to_owned();
+    keep_chat(&server, &completion).await;
     Tenants {
         run,
         response,
+        conversation,
+        item,
+        completion,
         version: version["id"].as_str().unwrap().to_owned(),
         file: file["id"].as_str().unwrap().to_owned(),
         server,
@@ -94,6 +107,7 @@ async fn keep_response(server: &Server, id: &str) {
         id,
         conversation: "[]",
         response: &answer.to_string(),
+        items: &[],
         expires_in: Duration::from_secs(600),
     };
     let owner = TenantId::new("owner").unwrap();
@@ -103,6 +117,35 @@ async fn keep_response(server: &Server, id: &str) {
         .save_response(&owner, &new)
         .await
         .unwrap();
+}
+
+async fn keep_conversation(server: &Server, id: &str, item: &str) {
+    let said = json!({ "id": item, "type": "message", "role": "user", "content": WORDS });
+    let new = NewConversation {
+        id,
+        metadata: &json!({ "note": WORDS }).to_string(),
+        items: &[NewItem {
+            id: item,
+            item: &said.to_string(),
+        }],
+        expires_in: Duration::from_secs(600),
+    };
+    let owner = TenantId::new("owner").unwrap();
+    let made = server.app.store().create_conversation(&owner, &new).await;
+    made.unwrap();
+}
+
+async fn keep_chat(server: &Server, id: &str) {
+    let new = NewChat {
+        id,
+        model: WORDS,
+        metadata: &BTreeMap::from([("note".to_owned(), WORDS.to_owned())]),
+        messages: "[]",
+        completion: &json!({ "id": id, "note": WORDS }).to_string(),
+        expires_in: Duration::from_secs(600),
+    };
+    let owner = TenantId::new("owner").unwrap();
+    server.app.store().save_chat(&owner, &new).await.unwrap();
 }
 
 impl Tenants {
@@ -141,6 +184,20 @@ impl Tenants {
         routes.push((Method::GET, format!("/v1/responses/{response}")));
         routes.push((Method::DELETE, format!("/v1/responses/{response}")));
         routes.push((Method::GET, format!("/v1/responses/{response}/input_items")));
+        routes.push((Method::POST, format!("/v1/responses/{response}/cancel")));
+        let conversation = format!("/v1/conversations/{}", self.conversation);
+        let item = format!("{conversation}/items/{}", self.item);
+        let completion = format!("/v1/chat/completions/{}", self.completion);
+        for path in [&conversation, &completion] {
+            routes.push((Method::GET, path.clone()));
+            routes.push((Method::POST, path.clone()));
+            routes.push((Method::DELETE, path.clone()));
+        }
+        routes.push((Method::GET, format!("{conversation}/items")));
+        routes.push((Method::POST, format!("{conversation}/items")));
+        routes.push((Method::GET, item.clone()));
+        routes.push((Method::DELETE, item));
+        routes.push((Method::GET, format!("{completion}/messages")));
         routes
     }
 
@@ -151,7 +208,11 @@ impl Tenants {
                 call.form(&Form::skill(&SkillFixture::new("the-owners")))
                     .await
             }
-            (&Method::POST, false) => call.json(&json!({ "default_version": "1" })).await,
+            (&Method::POST, false) => {
+                let item = json!({ "role": "user", "content": "mine" });
+                let body = json!({ "default_version": "1", "metadata": {}, "items": [item] });
+                call.json(&body).await
+            }
             _ => call.send().await,
         }
     }
@@ -175,6 +236,9 @@ async fn what_belongs_to_another_is_not_found_on_any_route() {
                 let text = text.replace(&tenants.skill, "skill_0");
                 let text = text.replace(&tenants.run, "run_0");
                 let text = text.replace(&tenants.response, "resp_0");
+                let text = text.replace(&tenants.conversation, "conv_0");
+                let text = text.replace(&tenants.item, "msg_0");
+                let text = text.replace(&tenants.completion, "chatcmpl-0");
                 text.replace(&tenants.file, "file_0")
                     .replace(&tenants.version, "skver_0")
             };
@@ -217,6 +281,9 @@ async fn the_table_has_every_route_that_names_something_of_a_tenant() {
         let path = path.replace("{file}", &tenants.file);
         let path = path.replace("{run}", &tenants.run);
         let path = path.replace("{id}", &tenants.response);
+        let path = path.replace("{conversation}", &tenants.conversation);
+        let path = path.replace("{item}", &tenants.item);
+        let path = path.replace("{completion}", &tenants.completion);
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
             let line = (method, path.clone());
@@ -224,7 +291,7 @@ async fn the_table_has_every_route_that_names_something_of_a_tenant() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 16);
+    assert_eq!(checked, 16 + 1 + 11);
 }
 
 #[tokio::test]
@@ -240,6 +307,9 @@ async fn lists_and_searches_hold_nothing_of_others() {
             format!("/v1/files?ids[]={}", tenants.file),
             format!("/v1/skills?after={}&order=asc", tenants.skill),
             format!("/v1/skills?after={}", tenants.skill),
+            "/v1/chat/completions".to_owned(),
+            format!("/v1/chat/completions?model={WORDS}"),
+            format!("/v1/chat/completions?metadata[note]={WORDS}"),
         ] {
             if dialect == As::Beta && path.contains("ids[]") {
                 continue;

@@ -9,16 +9,22 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod agents;
 mod bodies;
+mod chats;
+mod compacting;
+mod conversations;
 mod dropped;
 mod failing;
 mod gateway;
 mod gemini;
 mod leaving;
 mod limits;
+mod litellm;
 mod models;
 mod passing;
 mod pinging;
+mod references;
 mod runs;
 mod skills;
 mod stored;

@@ -104,6 +104,40 @@ async fn a_kept_answer_can_be_got_listed_and_deleted() {
 }
 
 #[tokio::test]
+async fn a_kept_answer_is_told_again_as_events() {
+    let gateway = Gateway::start().await;
+    let asked = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let first = gateway.post(PATH, asked).await.json();
+    let path = format!("{PATH}/{}", first["id"].as_str().unwrap());
+    let replay = gateway.get(&format!("{path}?stream=true"), &[]).await;
+    let kind = replay.header("content-type").unwrap();
+    assert!(kind.starts_with("text/event-stream"), "{kind}");
+    let events = |text: &str| -> Vec<Value> {
+        let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+        data.map(|data| serde_json::from_str(data).unwrap())
+            .collect()
+    };
+    let all = events(replay.text());
+    assert_eq!(all.last().unwrap()["response"], first);
+    let after = format!("{path}?stream=true&starting_after=2");
+    let after = gateway.get(&after, &[]).await;
+    assert_eq!(events(after.text()), all[3..]);
+    let bad = format!("{path}?stream=true&starting_after=x");
+    assert_eq!(gateway.get(&bad, &[]).await.status, 400);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_waited_for_cannot_be_cancelled() {
+    let gateway = Gateway::start().await;
+    let asked = json!({"model": "stage/hero", "input": "Hello"}).to_string();
+    let id = id_of(gateway.post(PATH, asked).await.text());
+    let refused = gateway.post(&format!("{PATH}/{id}/cancel"), "").await;
+    insta::assert_snapshot!(refused.shown());
+    let unknown = gateway.post(&format!("{PATH}/resp_none/cancel"), "").await;
+    assert_eq!(unknown.status, 404);
+}
+
+#[tokio::test]
 async fn an_answer_is_not_kept_when_the_client_does_not_want_it() {
     let gateway = Gateway::start().await;
     let asked = json!({"model": "stage/hero", "input": "Hello", "store": false});
@@ -119,12 +153,6 @@ async fn what_is_not_kept_here_is_not_found_as_openai_says_it() {
     let answer = gateway.post(PATH, result("resp_unknown").to_string()).await;
     insta::assert_snapshot!(answer.shown());
     assert!(gateway.upstream.requests().await.is_empty());
-    let mut other = result("x");
-    other["conversation"] = "conv_1".into();
-    other["previous_response_id"] = Value::Null;
-    let answer = gateway.post(PATH, other.to_string()).await;
-    assert_eq!(answer.status, 400);
-    assert_eq!(answer.json()["error"]["param"], "conversation");
 }
 
 #[tokio::test]

@@ -51,9 +51,9 @@ async fn where_models_are_asked_other_methods_are_told_which_one_is_meant() {
     for path in [
         "/v1/messages",
         "/anthropic/v1/messages/count_tokens",
-        "/openai/v1/chat/completions",
         "/v1/v1/responses",
         "/v1/responses/input_tokens",
+        "/openai/v1/responses/compact",
     ] {
         let answer = gateway.get(path, &[]).await;
         assert_eq!(answer.status, 405, "{path}: {}", answer.text());

@@ -9,7 +9,7 @@ use crate::emptied::Evidence;
 use crate::error::{Error, Result};
 
 /// The steps, oldest first. A step that has been released is never changed.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -38,6 +38,11 @@ const STEPS: [Step; 6] = [
     Step {
         sqlite: include_str!("../../migrations/0006_sqlite.sql"),
         postgres: include_str!("../../migrations/0006_postgres.sql"),
+    },
+    // Items of stored responses, conversations, stored chat completions.
+    Step {
+        sqlite: include_str!("../../migrations/0007_sqlite.sql"),
+        postgres: include_str!("../../migrations/0007_postgres.sql"),
     },
 ];
 

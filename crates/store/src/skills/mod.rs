@@ -15,7 +15,7 @@ mod default;
 mod delete;
 mod insert;
 #[cfg(test)]
-mod plan;
+pub(crate) mod plan;
 mod rank;
 mod read;
 mod record;

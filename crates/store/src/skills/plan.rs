@@ -13,7 +13,7 @@ const FINE: [&str; 3] = [
 ];
 
 /// Every table must be met by one of its indexes. Gives the steps of all queries.
-pub(super) fn assert_no_table_is_scanned(queries: impl IntoIterator<Item = Sql>) -> Vec<String> {
+pub(crate) fn assert_no_table_is_scanned(queries: impl IntoIterator<Item = Sql>) -> Vec<String> {
     let mut all = Vec::new();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

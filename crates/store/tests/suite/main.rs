@@ -14,13 +14,16 @@ mod bed;
 
 mod attack_data;
 mod bucket_access;
+mod chats;
 mod collecting;
+mod conversations;
 mod crash;
 mod deleting;
 mod disk;
 mod emptied;
 mod files;
 mod foreign;
+mod items;
 mod keys;
 mod object_store;
 mod outages;

@@ -152,6 +152,7 @@ fn answer<'a>(id: &'a str, response: &'a str) -> NewResponse<'a> {
         id,
         conversation: r#"[{"said":"\u0000"}]"#,
         response,
+        items: &[],
         expires_in: Duration::from_secs(60),
     }
 }

@@ -10,12 +10,21 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{Path, put};
 use crate::names::{safe_id, safe_name};
-use crate::neutral::{Block, Content, Map, Source};
+use crate::neutral::{Block, Content, Map, OWN, Source, without_own};
 use crate::pictures;
 use crate::sealed::{self, Sealed};
 
-/// A block for a client: everything it holds.
+/// A block for a client: everything it holds that the dialect can say.
 pub(crate) fn to_client(block: &Block) -> Value {
+    let mut value = whole(block);
+    if let Some(map) = value.as_object_mut() {
+        map.shift_remove(OWN);
+    }
+    value
+}
+
+/// A block with all it holds, to be read again as it was.
+pub(crate) fn whole(block: &Block) -> Value {
     let mut map = tagged(&block.content);
     put(&mut map, "cache_control", block.cache_control.clone());
     map.extend(block.rest.clone());
@@ -113,7 +122,7 @@ impl ForUpstream<'_> {
 
     fn rest(&mut self, map: &mut Map, block: &Block, path: &Path<'_>) {
         if self.own {
-            map.extend(block.rest.clone());
+            map.extend(without_own(&block.rest));
         } else {
             self.drops.rest(path, &block.rest);
         }

@@ -21,7 +21,7 @@ pub mod tweaks;
 pub(crate) mod usage;
 
 pub(crate) use block_in::read_block;
-pub(crate) use block_out::to_client as block_to_client;
+pub(crate) use block_out::{to_client as block_to_client, whole as whole_block};
 pub(crate) use error::{is_error, read_error, render_error};
 pub(crate) use reasoning_out::{Reasoning, reasoning_of, write_thinking};
 pub(crate) use request_in::read_request;
@@ -30,4 +30,4 @@ pub(crate) use response_in::read_response;
 pub(crate) use response_out::write_response;
 pub(crate) use stream_in::MessagesReader;
 pub(crate) use stream_out::write_event;
-pub(crate) use tools::freeform_schema;
+pub(crate) use tools::{freeform_schema, read_tool};

@@ -7,7 +7,7 @@ use super::usage::write_usage;
 use crate::Dialect;
 use crate::context::ReplyContext;
 use crate::fields::put;
-use crate::neutral::{Map, Response, StopReason, Usage};
+use crate::neutral::{Map, Response, StopReason, Usage, without_own};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Value {
     let id = context.id_for(&response.id, "msg_");
@@ -24,7 +24,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Val
     put(&mut map, "stop_details", response.stop_details.clone());
     put(&mut map, "container", response.container.clone());
     if response.origin == Dialect::Messages {
-        map.extend(response.rest.clone());
+        map.extend(without_own(&response.rest));
     }
     Value::Object(map)
 }

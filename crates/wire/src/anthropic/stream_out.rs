@@ -8,7 +8,7 @@ use super::response_out::head;
 use super::usage::write_usage;
 use crate::context::ReplyContext;
 use crate::fields::put;
-use crate::neutral::{Delta, Map, StopReason, StreamEvent};
+use crate::neutral::{Delta, Map, StopReason, StreamEvent, without_own};
 use crate::sse::write_json;
 
 /// Writes one event; this dialect needs no memory of the ones before.
@@ -35,6 +35,12 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
                 write_block_delta(*index, &Delta::Text(text), out);
             }
         }
+        // What another dialect tells of its blocks and of its servers' work.
+        StreamEvent::BlockDelta {
+            delta: Delta::Rest(_),
+            ..
+        } => {}
+        StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
         StreamEvent::BlockDelta { index, delta } => write_block_delta(*index, delta, out),
         StreamEvent::BlockStop { index } => {
             let data = json!({"type": "content_block_stop", "index": index});
@@ -81,7 +87,7 @@ fn write_message_delta(event: &StreamEvent, out: &mut Vec<u8>) {
     let mut data = Map::from_iter([("type".to_owned(), "message_delta".into())]);
     data.insert("delta".to_owned(), delta.into());
     data.insert("usage".to_owned(), write_usage(usage));
-    data.extend(rest.clone());
+    data.extend(without_own(rest));
     write_json(out, "message_delta", &data);
 }
 
@@ -91,6 +97,6 @@ fn write_delta(delta: &Delta) -> Value {
         Delta::InputJson(json) => json!({"type": "input_json_delta", "partial_json": json}),
         Delta::Thinking(text) => json!({"type": "thinking_delta", "thinking": text}),
         Delta::Signature(text) => json!({"type": "signature_delta", "signature": text}),
-        Delta::Other(map) => Value::Object(map.clone()),
+        Delta::Other(map) | Delta::Rest(map) => Value::Object(map.clone()),
     }
 }

@@ -9,7 +9,7 @@ use crate::fields::{Fields, Path, TOOLS, put};
 use crate::names::safe_name;
 use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
 
-pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
+pub(crate) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
     let mut fields = Fields::of(value, path)?;
     let kind = fields.opt_string("type")?;
     let cache_control = fields.take("cache_control");

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::error::WireError;
 use crate::fields::{Fields, Path};
-use crate::neutral::{Map, Usage};
+use crate::neutral::{Map, Usage, without_own};
 
 pub(crate) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireError> {
     let mut usage = Usage::default();
@@ -63,6 +63,6 @@ pub(crate) fn write_usage(usage: &Usage) -> Value {
             json!({"thinking_tokens": usage.thinking_tokens}),
         );
     }
-    map.extend(usage.rest.clone());
+    map.extend(without_own(&usage.rest));
     Value::Object(map)
 }

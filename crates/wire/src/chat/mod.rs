@@ -39,4 +39,5 @@ pub(crate) const USAGE: Names = Names {
     input_details: "prompt_tokens_details",
     output: "completion_tokens",
     output_details: "completion_tokens_details",
+    own: "chat",
 };

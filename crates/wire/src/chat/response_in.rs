@@ -62,6 +62,9 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
     let refused = response.stop_details.is_some();
     let stop = stop_reason(reason.as_deref(), calls, refused);
     response.stop_reason = Some(stop.map_err(|error| WireError::Failed(Box::new(error)))?);
+    choice.take("index");
+    response.choice_rest = choice.rest();
+    response.choice_rest.retain(|_, value| !value.is_null());
     for written_anew in ["object", "created"] {
         fields.take(written_anew);
     }

@@ -11,7 +11,7 @@ use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
 use crate::fields::put;
-use crate::neutral::{Content, Map, Response, StopReason};
+use crate::neutral::{Content, Map, OwnAnswer, Response, StopReason, without_own};
 use crate::openai::{explanation, write_usage};
 use crate::pictures;
 
@@ -19,6 +19,8 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     let mut drops = Drops::default();
     let mut message = write_message(response, context, &mut drops);
     let own = response.origin == Dialect::Chat;
+    let run = OwnAnswer::read(Dialect::Chat, &response.rest);
+    message.extend(run.message);
     if own {
         message.extend(response.message_rest.clone());
     }
@@ -32,12 +34,20 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     body.insert("object".to_owned(), "chat.completion".into());
     body.insert("created".to_owned(), context.created.into());
     body.insert("model".to_owned(), context.model_or(&response.model).into());
-    let choice = json!({"index": 0, "message": message, "logprobs": null, "finish_reason": reason});
+    let mut choice =
+        json!({"index": 0, "message": message, "logprobs": null, "finish_reason": reason});
+    if let Some(map) = choice.as_object_mut() {
+        map.extend(run.choice);
+        if own {
+            map.extend(response.choice_rest.clone());
+        }
+    }
     body.insert("choices".to_owned(), json!([choice]));
     body.insert("usage".to_owned(), write_usage(&response.usage, &USAGE));
     put(&mut body, "container", response.container.clone());
+    body.extend(run.body);
     if own {
-        body.extend(response.rest.clone());
+        body.extend(without_own(&response.rest));
     }
     (Value::Object(body), drops.into_vec())
 }

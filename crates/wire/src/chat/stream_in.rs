@@ -8,12 +8,16 @@ use super::finish::stop_reason;
 use super::reasoning_in::Reasoning;
 use super::response_in::failure;
 use super::said::{Said, read_said, take_pictures};
+use crate::Dialect;
 use crate::blocks::{Blocks, Open};
 use crate::calls::{Calls, Fragment};
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Block, Content, Map, StreamEvent, Usage, refusal_details};
+use crate::neutral::{
+    ApiError, Block, Content, Map, OwnAnswer, StreamEvent, Usage, add_choice, merge,
+    refusal_details,
+};
 use crate::openai::{read_error_value, read_usage};
 
 /// The most text that may come between fragments of a call.
@@ -35,6 +39,9 @@ pub(crate) struct ChatReader {
     refusal: String,
     finish_reason: Option<String>,
     usage: Usage,
+    /// What the chunks said that only this dialect has.
+    own: OwnAnswer,
+    own_bytes: usize,
 }
 
 impl ChatReader {
@@ -51,6 +58,8 @@ impl ChatReader {
             refusal: String::new(),
             finish_reason: None,
             usage: Usage::default(),
+            own: OwnAnswer::default(),
+            own_bytes: 0,
         }
     }
 
@@ -87,6 +96,8 @@ impl ChatReader {
         if let Some(choice) = choices.into_iter().next() {
             self.choice(choice, out)?;
         }
+        let known = ["id", "object", "created", "model"];
+        self.own.body.extend(rest_of(fields, &known));
         Ok(())
     }
 
@@ -159,6 +170,7 @@ impl ChatReader {
         if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(reason);
         }
+        self.keep(rest_of(choice, &["index"]), Place::Choice);
         Ok(())
     }
 
@@ -203,6 +215,8 @@ impl ChatReader {
                 break;
             }
         }
+        let rest = rest_of(delta, &["role", "reasoning_details"]);
+        self.keep(rest, Place::Message);
         Ok(())
     }
 
@@ -323,10 +337,25 @@ impl ChatReader {
             stop_details: refused.then(|| refusal_details(Some(&self.refusal))),
             container: None,
             usage: self.usage.clone(),
-            rest: Map::new(),
+            rest: std::mem::take(&mut self.own).write(Dialect::Chat),
         });
         out.push(StreamEvent::MessageStop);
         self.ended = true;
+    }
+
+    /// Keeps what only this dialect says of a choice or of its message.
+    fn keep(&mut self, rest: Map, place: Place) {
+        if rest.is_empty() {
+            return;
+        }
+        self.own_bytes += serde_json::to_string(&rest).map_or(0, |text| text.len());
+        if self.own_bytes > MAX_OWN {
+            return;
+        }
+        match place {
+            Place::Choice => add_choice(&mut self.own.choice, rest),
+            Place::Message => merge(&mut self.own.message, rest),
+        }
     }
 
     fn fail(&mut self, error: ApiError, out: &mut Vec<StreamEvent>) {
@@ -335,6 +364,23 @@ impl ChatReader {
             out.push(StreamEvent::Error(error));
         }
     }
+}
+
+/// The most bytes that are kept of what grows from chunk to chunk.
+const MAX_OWN: usize = 8 << 20;
+
+/// Where in a chunk something stood.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Choice,
+    Message,
+}
+
+/// What nobody took of an object, but for what is known.
+fn rest_of(fields: Fields<'_>, known: &[&str]) -> Map {
+    let mut rest = fields.rest();
+    rest.retain(|key, value| !value.is_null() && !known.contains(&key.as_str()));
+    rest
 }
 
 fn read_fragment(

@@ -5,12 +5,13 @@ use serde_json::{Value, json};
 use super::USAGE;
 use super::reasoning_reply::{Given, with_details};
 use super::response_out::{UNSAYABLE, finish_reason, freeform_text};
+use crate::Dialect;
 use crate::anthropic::block_to_client;
 use crate::arguments;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::{Path, put};
-use crate::neutral::{Block, Content, Delta, Map, StreamEvent, Usage};
+use crate::neutral::{Block, Content, Delta, Map, OwnAnswer, StreamEvent, Usage, without_own};
 use crate::openai::{Spoken, explanation, render_error, write_usage};
 use crate::pictures;
 use crate::sse::{write_json, write_text};
@@ -89,13 +90,20 @@ impl ChatWriter {
                 }
                 let told = refusal.is_some_and(|why| self.spoken.allows(why));
                 let reason = finish_reason(stop_reason.as_ref(), told);
-                let mut rest = rest.clone();
+                let own = OwnAnswer::read(Dialect::Chat, rest);
+                let mut rest = without_own(rest);
+                rest.extend(own.body);
                 put(&mut rest, "container", container.clone());
-                self.last(reason, rest, usage, out);
+                if !own.message.is_empty() {
+                    self.chunk(Value::Object(own.message), None, out);
+                }
+                self.last(reason, own.choice, rest, usage, out);
             }
             StreamEvent::MessageStop => write_text(out, "", "[DONE]"),
             StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
             StreamEvent::Error(error) => write_json(out, "", &render_error(error).body),
+            // What another dialect's servers tell of their work; the block itself is noted.
+            StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
             StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), UNSAYABLE),
         }
     }
@@ -221,13 +229,17 @@ impl ChatWriter {
         }
     }
 
-    fn last(&mut self, reason: &str, more: Map, usage: &Usage, out: &mut Vec<u8>) {
+    fn last(&mut self, reason: &str, of_choice: Map, more: Map, usage: &Usage, out: &mut Vec<u8>) {
         if let Some(details) = self.given.all_details(&[]) {
             self.chunk(json!({"reasoning_details": details}), None, out);
         }
         let mut chunk = self.head();
         if let Some(map) = chunk.as_object_mut() {
-            map.insert("choices".to_owned(), choices(json!({}), Some(reason)));
+            let mut choices = choices(json!({}), Some(reason));
+            if let Some(choice) = choices.get_mut(0).and_then(Value::as_object_mut) {
+                choice.extend(of_choice);
+            }
+            map.insert("choices".to_owned(), choices);
             map.extend(more);
         }
         write_json(out, "", &chunk);

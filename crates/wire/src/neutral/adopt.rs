@@ -6,6 +6,7 @@ use crate::Dialect;
 use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM, TOOLS};
+use crate::fit::fit;
 
 /// How the ids of calls begin that Anthropic's servers made.
 const SERVER_CALL: &str = "srvtoolu_";
@@ -22,7 +23,9 @@ pub fn adopt(request: &mut Request) -> Result<Vec<Dropped>, WireError> {
     if request.origin == Dialect::Messages {
         return Ok(Vec::new());
     }
-    check(request).map_err(|error| error.named_for(&request.client_fields))?;
+    let named = |error: WireError| error.named_for(&request.client_fields);
+    let (fitted, unfit) = fit(request, Dialect::Messages).map_err(named)?.into_parts();
+    *request = fitted;
     request.origin = Dialect::Messages;
     let mut drops = Drops::of(request);
     for (i, block) in request.system.iter().enumerate() {
@@ -41,7 +44,7 @@ pub fn adopt(request: &mut Request) -> Result<Vec<Dropped>, WireError> {
     tools(request, &mut drops);
     drops.rest(&Path::Root, &request.rest);
     request.rest.clear();
-    Ok(drops.into_vec())
+    Ok(unfit.into_iter().chain(drops.into_vec()).collect())
 }
 
 fn check(request: &Request) -> Result<(), WireError> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ClientPath, Map};
+use super::{ClientPath, Map, OWN};
 use crate::fields::Path;
 
 /// Who speaks.
@@ -243,6 +243,6 @@ impl Block {
 
     /// Whether nothing but the content needs saying.
     pub(crate) fn is_plain(&self) -> bool {
-        self.cache_control.is_none() && self.rest.is_empty()
+        self.cache_control.is_none() && self.rest.keys().all(|key| key == OWN)
     }
 }

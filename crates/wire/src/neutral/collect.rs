@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ApiError, Block, Content, Delta, Map, Response, StreamEvent};
+use super::{ApiError, Block, Content, Delta, Map, Response, StreamEvent, merge};
 use crate::Dialect;
 
 /// Collects a stream's events into a [`Response`].
@@ -81,6 +81,7 @@ impl Collector {
             (Content::Thinking { signature, .. }, Delta::Signature(whole)) => *signature = whole,
             (_, Delta::InputJson(more)) => self.input.push_str(&more),
             (_, Delta::Other(map)) => citation(block, map),
+            (_, Delta::Rest(more)) => merge(&mut block.rest, more),
             _ => {}
         }
     }

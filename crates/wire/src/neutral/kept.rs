@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Message, Role};
-use crate::anthropic::{block_to_client, read_block};
+use crate::anthropic::{read_block, whole_block};
 use crate::error::WireError;
 use crate::fields::{Fields, MESSAGES, list, wrong};
 
@@ -15,7 +15,7 @@ pub fn write_kept(messages: &[Message]) -> Value {
             Role::Assistant => "assistant",
             Role::System => "system",
         };
-        let content: Vec<Value> = message.content.iter().map(block_to_client).collect();
+        let content: Vec<Value> = message.content.iter().map(whole_block).collect();
         json!({"role": role, "content": content})
     };
     messages.iter().map(message).collect()

@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
-use super::{Block, Content, Delta, Map, Response, StreamEvent};
+use super::{Block, Content, Delta, Map, OwnAnswer, Response, StreamEvent, without_own};
 use crate::Dialect;
 
 /// The events of a whole answer: one delta per growing block.
-pub fn replay(response: Response) -> Vec<StreamEvent> {
+pub fn replay(mut response: Response) -> Vec<StreamEvent> {
+    let own = own_answer(&mut response);
     let mut events = vec![StreamEvent::MessageStart {
         id: response.id,
         model: response.model,
@@ -32,10 +33,30 @@ pub fn replay(response: Response) -> Vec<StreamEvent> {
         stop_details: response.stop_details,
         container: response.container,
         usage: response.usage,
-        rest: Map::new(),
+        rest: own,
     });
     events.push(StreamEvent::MessageStop);
     events
+}
+
+/// What only the answer's own dialect can say of it.
+fn own_answer(response: &mut Response) -> Map {
+    // Thoughts are told as thoughts.
+    for told in ["reasoning", "reasoning_details"] {
+        response.message_rest.shift_remove(told);
+    }
+    match response.origin {
+        Dialect::Chat | Dialect::Responses => {
+            // An answer that was collected from a stream has it there.
+            let mut own = OwnAnswer::read(response.origin, &response.rest);
+            own.body.extend(without_own(&response.rest));
+            own.choice.extend(std::mem::take(&mut response.choice_rest));
+            own.message
+                .extend(std::mem::take(&mut response.message_rest));
+            own.write(response.origin)
+        }
+        Dialect::Messages | Dialect::Gemini | Dialect::Converse => Map::new(),
+    }
 }
 
 /// Empties the growing part of a block and returns it as deltas.

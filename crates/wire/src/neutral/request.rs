@@ -1,8 +1,10 @@
 //! A request to a model.
 
+use std::sync::Arc;
+
 use serde_json::{Number, Value};
 
-use super::{Block, ClientFields, ClientPath, Map, Message, Tool, ToolChoice};
+use super::{Block, ClientFields, ClientPath, ClientTools, Map, Message, Tool, ToolChoice};
 use crate::Dialect;
 use crate::drops::{Dropped, ONLY_THERE};
 
@@ -21,6 +23,8 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// The tools offered.
     pub tools: Vec<Tool>,
+    /// Which of them, and of past calls, the client knows by more than a plain name.
+    pub client_tools: Arc<ClientTools>,
     /// How the model may choose among them.
     pub tool_choice: Option<ToolChoice>,
     /// Whether several tools may be called in one turn.
@@ -65,6 +69,7 @@ impl Request {
             system: Vec::new(),
             messages: Vec::new(),
             tools: Vec::new(),
+            client_tools: Arc::default(),
             tool_choice: None,
             parallel_tool_calls: None,
             stream: false,

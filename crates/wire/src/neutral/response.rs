@@ -31,6 +31,8 @@ pub struct Response {
     pub rest: Map,
     /// Fields of the message inside the answer (OpenAI chat) that no road understands.
     pub message_rest: Map,
+    /// Fields of the choice around that message that no road understands.
+    pub choice_rest: Map,
 }
 
 impl Response {
@@ -48,6 +50,7 @@ impl Response {
             container: None,
             rest: Map::new(),
             message_rest: Map::new(),
+            choice_rest: Map::new(),
         }
     }
 }

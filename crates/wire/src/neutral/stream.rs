@@ -60,7 +60,8 @@ pub enum StreamEvent {
     Ping,
     /// The answer broke off; last.
     Error(ApiError),
-    /// An event of Anthropic's that no road understands.
+    /// An event that no road understands: Anthropic's, or one of Responses about an item
+    /// that its servers are at work on (its name begins with `response.`).
     Other {
         /// Its name.
         name: String,
@@ -82,4 +83,7 @@ pub enum Delta {
     Signature(String),
     /// A kind no road understands (such as `citations_delta`), as it stood.
     Other(Map),
+    /// Fields of the block's `rest` that were not known when it began: lists grow by
+    /// them, others are replaced.
+    Rest(Map),
 }

@@ -5,9 +5,10 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Block, Content, Message, Role};
+use super::{Block, Content, Message, OWN, Role};
 use crate::drops::Drops;
 use crate::fields::Path;
+use crate::responses::readable;
 
 /// Splits every assistant message at the results of server tools, so that a model of
 /// any provider sees which tools ran and what they gave. A call without a result (a
@@ -20,6 +21,27 @@ pub(crate) fn unroll<'a>(messages: &'a [Message], drops: &mut Drops) -> Cow<'a, 
 pub(crate) fn unroll_but<'a>(
     messages: &'a [Message],
     kept: &dyn Fn(&str) -> bool,
+    drops: &mut Drops,
+) -> Cow<'a, [Message]> {
+    match readable(messages, drops) {
+        Cow::Borrowed(messages) => split_calls(messages, &|_, id| kept(id), drops),
+        Cow::Owned(messages) => {
+            Cow::Owned(split_calls(&messages, &|_, id| kept(id), drops).into_owned())
+        }
+    }
+}
+
+/// The same for Responses, whose own items stay as they are.
+pub(crate) fn unroll_for_responses<'a>(
+    messages: &'a [Message],
+    drops: &mut Drops,
+) -> Cow<'a, [Message]> {
+    split_calls(messages, &|block, _| block.rest.contains_key(OWN), drops)
+}
+
+fn split_calls<'a>(
+    messages: &'a [Message],
+    kept: &dyn Fn(&Block, &str) -> bool,
     drops: &mut Drops,
 ) -> Cow<'a, [Message]> {
     let blocks = || messages.iter().flat_map(|message| &message.content);
@@ -44,7 +66,7 @@ pub(crate) fn unroll_but<'a>(
                 Content::ServerToolUse { id, .. }
                 | Content::ServerToolResult {
                     tool_use_id: id, ..
-                } if kept(id) => open.content.push(block.clone()),
+                } if kept(block, id) => open.content.push(block.clone()),
                 Content::ServerToolUse { id, name, input } if answered.contains(id.as_str()) => {
                     open.content.push(Block {
                         client_path: block.client_path.clone(),

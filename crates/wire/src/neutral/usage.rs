@@ -75,15 +75,19 @@ fn add_counts(mine: &mut Map, theirs: &Map) {
         match (mine.get_mut(key), value) {
             (Some(Value::Object(a)), Value::Object(b)) => add_counts(a, b),
             (Some(slot), value) => {
-                let sum = slot
-                    .as_u64()
-                    .zip(value.as_u64())
-                    .map(|(a, b)| a.saturating_add(b));
-                *slot = sum.map_or_else(|| value.clone(), Value::from);
+                *slot = sum(slot, value).unwrap_or_else(|| value.clone());
             }
             (None, value) => {
                 mine.insert(key.clone(), value.clone());
             }
         }
     }
+}
+
+/// Two counts, or two costs, as one.
+fn sum(a: &Value, b: &Value) -> Option<Value> {
+    if let (Some(a), Some(b)) = (a.as_u64(), b.as_u64()) {
+        return Some(a.saturating_add(b).into());
+    }
+    Some((a.as_f64()? + b.as_f64()?).into())
 }

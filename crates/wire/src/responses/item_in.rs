@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 
 use super::part_in::read_parts;
-use super::{picture, sealed, shell};
+use super::{own_item, picture, sealed, shell};
 use crate::arguments;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, wrong};
 use crate::neutral::{Block, ClientPath, Content, Map, Role};
 
-/// An item as blocks of one speaker; `rest` are the unknown fields of a message item.
+/// An item as blocks of one speaker; `rest` are the unknown fields of a message item of
+/// the user's. Those of the assistant's are kept by its blocks.
 pub(super) struct Item {
     pub(super) role: Role,
     pub(super) blocks: Vec<Block>,
@@ -17,7 +18,16 @@ pub(super) struct Item {
     pub(super) client_path: ClientPath,
 }
 
-pub(super) fn read_item(value: Value, path: &Path<'_>) -> Result<Item, WireError> {
+/// What becomes of an item's own id and status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ids {
+    /// In a history they mean something only to the server that stored it.
+    Forgotten,
+    /// A server's answer may go back to it as it came.
+    Kept,
+}
+
+pub(super) fn read_item(value: Value, path: &Path<'_>, ids: Ids) -> Result<Item, WireError> {
     let mut fields = Fields::of(value, path)?;
     let kind = match fields.opt_string("type")? {
         Some(kind) => kind,
@@ -26,7 +36,7 @@ pub(super) fn read_item(value: Value, path: &Path<'_>) -> Result<Item, WireError
         None => return Err(wrong_type(path)),
     };
     if kind == "message" {
-        return read_message(fields);
+        return read_message(fields, ids);
     }
     let role = match kind.as_str() {
         "function_call_output" | "custom_tool_call_output" => Role::User,
@@ -46,7 +56,7 @@ fn wrong_type(path: &Path<'_>) -> WireError {
     }
 }
 
-fn read_message(mut fields: Fields<'_>) -> Result<Item, WireError> {
+fn read_message(mut fields: Fields<'_>, ids: Ids) -> Result<Item, WireError> {
     let path = fields.path();
     let role = fields.need("role")?;
     let role = match role.as_str() {
@@ -58,17 +68,22 @@ fn read_message(mut fields: Fields<'_>) -> Result<Item, WireError> {
             return Err(wrong(&path.key("role"), expected, &role));
         }
     };
-    let blocks = read_parts(fields.need("content")?, &path.key("content"))?;
-    forget_ids(&mut fields);
+    let mut blocks = read_parts(fields.need("content")?, &path.key("content"))?;
+    if ids == Ids::Forgotten || role != Role::Assistant {
+        forget_ids(&mut fields);
+    }
+    let mut rest = fields.rest();
+    if role == Role::Assistant && (ids == Ids::Kept || !rest.is_empty()) {
+        own_item::mark_parts(&mut blocks, &std::mem::take(&mut rest));
+    }
     Ok(Item {
         role,
         blocks,
-        rest: fields.rest(),
+        rest,
         client_path: path.sent(),
     })
 }
 
-/// An item's own id means something only to the server that stored it.
 fn forget_ids(fields: &mut Fields<'_>) {
     fields.take("id");
     fields.take("status");
@@ -96,18 +111,22 @@ pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, 
         "shell_call" | "shell_call_output" => return Ok(read_shell(kind, fields)),
         picture::KIND => {
             let content = picture::read(&mut fields).unwrap_or(Content::Other { kind });
-            return Ok(Block {
+            let mut block = Block {
                 client_path: path.sent(),
                 rest: fields.rest(),
                 ..Block::new(content)
-            });
+            };
+            own_item::mark_item(&mut block, Map::new());
+            return Ok(block);
         }
         _ => {
-            return Ok(Block {
+            let mut block = Block {
                 rest: fields.rest(),
                 client_path: path.sent(),
                 ..Block::new(Content::Other { kind })
-            });
+            };
+            own_item::mark_item(&mut block, Map::new());
+            return Ok(block);
         }
     };
     forget_ids(&mut fields);
@@ -121,19 +140,21 @@ pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, 
 fn read_reasoning(mut fields: Fields<'_>) -> Result<Block, WireError> {
     let id = fields.opt_string("id")?.unwrap_or_default();
     let encrypted = fields.opt_string("encrypted_content")?;
-    let summary = texts(fields.take("summary"));
-    let content = texts(fields.take("content"));
-    let thinking = if summary.is_empty() { content } else { summary };
     fields.take("status");
-    Ok(Block {
-        client_path: fields.path().sent(),
-        rest: fields.rest(),
-        ..Block::new(sealed::thought(&id, thinking, encrypted.as_deref()))
-    })
+    let client_path = fields.path().sent();
+    let mut item = Map::from_iter([("id".to_owned(), id.as_str().into())]);
+    item.extend(fields.rest());
+    let summary = texts(item.get("summary"));
+    let content = texts(item.get("content"));
+    let thinking = if summary.is_empty() { content } else { summary };
+    let mut block = Block::new(sealed::thought(&id, thinking, encrypted.as_deref()));
+    block.client_path = client_path;
+    own_item::mark_item(&mut block, item);
+    Ok(block)
 }
 
-fn texts(parts: Option<Value>) -> String {
-    let parts = parts.as_ref().and_then(Value::as_array);
+pub(super) fn texts(parts: Option<&Value>) -> String {
+    let parts = parts.and_then(Value::as_array);
     let texts = parts.into_iter().flatten();
     let texts: Vec<&str> = texts
         .filter_map(|part| part.get("text")?.as_str())
@@ -149,9 +170,11 @@ fn read_shell(kind: String, fields: Fields<'_>) -> Block {
         "shell_call" => shell::read_call(&rest),
         _ => shell::read_output(&rest),
     };
-    Block {
+    let mut block = Block {
         rest,
         client_path,
         ..Block::new(read.unwrap_or(Content::Other { kind }))
-    }
+    };
+    own_item::mark_item(&mut block, Map::new());
+    block
 }

@@ -3,16 +3,18 @@
 use serde_json::{Value, json};
 
 use super::part_out::Parts;
-use super::picture;
+use super::{namespace, own_item, picture};
 use crate::Dialect;
 use crate::arguments;
 use crate::chat::{freeform_text, tool_type};
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
-use crate::fields::{MESSAGES, Path};
+use crate::fields::{MESSAGES, Path, put};
 use crate::names::{safe_id, safe_name};
-use crate::neutral::{Block, Content, Map, Message, Request, Role, Source, unroll};
+use crate::neutral::{
+    Block, Content, Map, Message, Request, Role, Source, unroll_for_responses,
+};
 use crate::pictures;
 use crate::plain::{ToolText, note_texts, tool_text};
 use crate::sealed::{Sealed, open};
@@ -27,7 +29,7 @@ pub(super) fn write_items(
     let messages = if own {
         request.messages.as_slice()
     } else {
-        unrolled = unroll(&request.messages, drops);
+        unrolled = unroll_for_responses(&request.messages, drops);
         unrolled.as_ref()
     };
     let mut writer = Writer {
@@ -161,10 +163,16 @@ impl Writer<'_> {
     /// What the model said and called, item by item.
     fn said(&mut self, message: &Message, path: &Path<'_>) -> Result<(), WireError> {
         let mut texts: Vec<Value> = Vec::new();
+        // The blocks of the message being written, which know its own fields.
+        let mut own: Vec<&Block> = Vec::new();
         for (i, block) in message.content.iter().enumerate() {
             let path_content = path.key("content");
             let block_path = &path_content.block(i, block);
+            if own_item::part(block) == Some(0) {
+                self.flush(&mut texts, &mut own, message, path);
+            }
             if let Content::Text(text) = &block.content {
+                own.push(block);
                 let mut part = json!({"type": "output_text", "text": text});
                 if let Some(map) = part.as_object_mut() {
                     self.parts.marks(block, map, block_path);
@@ -181,12 +189,17 @@ impl Writer<'_> {
                 texts.push(json!({"type": "output_text", "text": text}));
                 continue;
             }
-            self.flush(&mut texts, message, path);
+            if let (Content::Other { kind }, Some(_)) = (&block.content, own_item::part(block)) {
+                own.push(block);
+                texts.push(own_item::whole(kind, block));
+                continue;
+            }
+            self.flush(&mut texts, &mut own, message, path);
             if let Some(item) = self.item(block, block_path)? {
                 self.push(item, block, block_path);
             }
         }
-        self.flush(&mut texts, message, path);
+        self.flush(&mut texts, &mut own, message, path);
         Ok(())
     }
 
@@ -195,21 +208,49 @@ impl Writer<'_> {
         self.parts.own && block.rest.contains_key("id")
     }
 
-    fn flush(&mut self, texts: &mut Vec<Value>, message: &Message, path: &Path<'_>) {
-        if !texts.is_empty() {
-            let parts = std::mem::take(texts);
-            self.message("assistant", parts.into(), message, path);
+    fn flush(
+        &mut self,
+        texts: &mut Vec<Value>,
+        own: &mut Vec<&Block>,
+        message: &Message,
+        path: &Path<'_>,
+    ) {
+        if texts.is_empty() {
+            return;
+        }
+        let parts = std::mem::take(texts);
+        self.message("assistant", parts.into(), message, path);
+        let fields = own.drain(..).filter_map(own_item::item);
+        if let Some(Value::Object(written)) = self.out.last_mut() {
+            // A stream tells some of them only at the end.
+            written.extend(fields.flat_map(|item| item.clone()));
+            if !stores(self.request) {
+                written.shift_remove("id");
+                written.shift_remove("status");
+            }
         }
     }
 
     fn item(&mut self, block: &Block, path: &Path<'_>) -> Result<Option<Value>, WireError> {
         Ok(Some(match &block.content {
-            Content::ToolUse { id, name, input } => self.call(id, name, input),
+            Content::ToolUse { id, name, input } => {
+                let call = self.call(id, name, input);
+                namespace::restored(call, &self.request.client_tools)
+            }
             Content::Thinking {
                 thinking,
                 signature,
             } => match open(signature) {
-                Sealed::OpenAi { id, encrypted } => reasoning(&id, thinking, &encrypted),
+                Sealed::OpenAi { id, encrypted } => {
+                    reasoning(&id, thinking, Some(&encrypted), block)
+                }
+                // Without its encrypted content it is sent back only to where it is kept.
+                Sealed::None if self.is_kept_there(block) => reasoning(
+                    own_item::id(block).unwrap_or_default(),
+                    thinking,
+                    None,
+                    block,
+                ),
                 _ => {
                     let why = "a thought without OpenAI's encrypted content";
                     self.parts.drops.add(path, why);
@@ -223,19 +264,30 @@ impl Writer<'_> {
                 return Ok(None);
             }
             // Their whole item is in `rest`.
-            Content::ServerToolUse { .. } if self.parts.own => json!({"type": "shell_call"}),
-            Content::ServerToolResult { .. } if self.parts.own => {
+            Content::ServerToolUse { .. } if self.is_own(block) => json!({"type": "shell_call"}),
+            Content::ServerToolResult { .. } if self.is_own(block) => {
                 json!({"type": "shell_call_output"})
             }
             Content::Image(Source::Base64 { data, .. }) if self.parts.own => {
                 json!({"type": picture::KIND, "result": data})
             }
-            Content::Other { kind } if self.parts.own => json!({"type": kind}),
+            Content::Other { kind } if self.is_own(block) => json!({"type": kind}),
             _ => {
                 let kind = block.content.kind();
                 return Err(WireError::no_part(Dialect::Responses, path, kind));
             }
         }))
+    }
+
+    fn is_own(&self, block: &Block) -> bool {
+        self.parts.own || own_item::is_own(block)
+    }
+
+    /// Whether the server that is asked may know a thought by its id: one that it gave,
+    /// unless nothing is stored there.
+    fn is_kept_there(&self, block: &Block) -> bool {
+        let id = own_item::id(block).filter(|id| !own_item::is_made_id(id));
+        id.is_some() && stores(self.request)
     }
 
     fn call(&self, id: &str, name: &str, input: &Value) -> Value {
@@ -250,10 +302,27 @@ impl Writer<'_> {
     }
 }
 
-fn reasoning(id: &str, thinking: &str, encrypted: &str) -> Value {
+/// Whether the server keeps what it says: unless told otherwise where the client speaks
+/// its dialect, and only if told so elsewhere.
+fn stores(request: &Request) -> bool {
+    match request.rest.get("store") {
+        Some(Value::Bool(stores)) => *stores,
+        _ => request.origin == Dialect::Responses,
+    }
+}
+
+/// A thought as it came, where that is known.
+fn reasoning(id: &str, thinking: &str, encrypted: Option<&str>, block: &Block) -> Value {
     let summary = match thinking {
         "" => json!([]),
         text => json!([{"type": "summary_text", "text": text}]),
     };
-    json!({"type": "reasoning", "id": id, "summary": summary, "encrypted_content": encrypted})
+    let mut item = json!({"type": "reasoning", "id": id, "summary": summary});
+    if let Some(map) = item.as_object_mut() {
+        let own = own_item::item(block).into_iter().flatten();
+        let said = own.filter(|(key, value)| *key != "id" && !value.is_null());
+        map.extend(said.map(|(key, value)| (key.clone(), value.clone())));
+        put(map, "encrypted_content", encrypted);
+    }
+    item
 }

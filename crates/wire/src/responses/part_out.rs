@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::own_item;
 use crate::Dialect;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{Path, put};
-use crate::neutral::{Block, Content, Map, Source};
+use crate::neutral::{Block, Content, Map, Source, without_own};
 use crate::openai::write_breakpoint;
 use crate::plain::{data_url, document_text};
 
@@ -75,8 +76,8 @@ impl Parts<'_> {
             ),
             None => {}
         }
-        if self.own {
-            map.extend(block.rest.clone());
+        if self.own || own_item::is_own(block) {
+            map.extend(without_own(&block.rest));
         } else {
             self.drops.rest(path, &block.rest);
         }

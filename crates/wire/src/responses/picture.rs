@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::stream_item::Told;
 use crate::fields::{Fields, put};
-use crate::neutral::{Block, Content, Map, Source};
+use crate::neutral::{Block, Content, Map, Source, without_own};
 use crate::pictures::format_of;
 
 pub(super) const KIND: &str = "image_generation_call";
@@ -31,7 +31,7 @@ pub(super) fn write(block: &Block, id: &str) -> Option<Value> {
     ]);
     put(&mut map, "output_format", format_of(media_type));
     // An item of OpenAI's keeps what else it says.
-    map.extend(block.rest.clone());
+    map.extend(without_own(&block.rest));
     Some(Value::Object(map))
 }
 

@@ -2,12 +2,14 @@
 
 use serde_json::Value;
 
-use super::item_in::{Item, read_item};
+use super::flat_tools::flatten;
+use super::item_in::{Ids, Item, read_item};
+use super::own_item;
 use super::tools::{read_choice, read_tool};
 use crate::chat::read_schema;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, wrong};
-use crate::neutral::{Block, Content, Format, Message, Request, Role};
+use crate::neutral::{Block, Content, Format, Map, Message, Request, Role};
 use crate::{Client, Dialect};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
@@ -26,8 +28,10 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
             .tools
             .push(read_tool(tool, &root.key("tools").index(i))?);
     }
+    flatten(&mut request)?;
     if let Some(choice) = fields.take("tool_choice") {
-        request.tool_choice = Some(read_choice(choice, &root.key("tool_choice"))?);
+        let path = root.key("tool_choice");
+        request.tool_choice = Some(read_choice(choice, &path, &request.client_tools)?);
     }
     request.parallel_tool_calls = fields.opt_bool("parallel_tool_calls")?;
     request.stream = fields.opt_bool("stream")?.unwrap_or(false);
@@ -55,7 +59,7 @@ fn read_input(
         }
         Some(Value::Array(items)) => {
             for (i, item) in items.into_iter().enumerate() {
-                gather(read_item(item, &path.index(i))?, request);
+                gather(read_item(item, &path.index(i), Ids::Forgotten)?, request);
             }
             Ok(())
         }
@@ -66,21 +70,36 @@ fn read_input(
 /// Items of one speaker make one message. Instructions before the first message are
 /// part of the system prompt, later ones stay where they are.
 fn gather(item: Item, request: &mut Request) {
-    if item.role == Role::System && request.messages.is_empty() {
+    if item.role == Role::System && request.messages.iter().all(only_tools) {
         request.system.extend(item.blocks);
         request.leave_out(&item.client_path, &item.rest);
         return;
     }
-    let message = Message {
+    let mut message = Message {
         role: item.role,
         content: item.blocks,
         rest: item.rest,
         client_path: item.client_path,
     };
     match request.messages.last_mut() {
-        Some(last) if joins(last, &message) => last.join(message),
+        Some(last) if joins(last, &message) => {
+            let blocks = &mut message.content;
+            let is_text = |block: Option<&Block>| block.is_some_and(|b| b.as_text().is_some());
+            let follows = is_text(last.content.last()) && is_text(blocks.first());
+            // Two messages of the assistant's stay two.
+            if message.role == Role::Assistant && follows && !blocks.iter().any(own_item::is_own) {
+                own_item::mark_parts(blocks, &Map::new());
+            }
+            last.join(message);
+        }
         _ => request.messages.push(message),
     }
+}
+
+/// Whether a message says nothing but which tools there are.
+fn only_tools(message: &Message) -> bool {
+    let is_tools = |block: &Block| block.content.kind() == "additional_tools";
+    message.content.iter().all(is_tools)
 }
 
 /// Two user messages stay two, but results and what the user adds to them are one; so

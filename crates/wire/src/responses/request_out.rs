@@ -26,8 +26,12 @@ pub(crate) fn write_request(
     let items = write_items(request, options, &mut drops)?;
     body.insert("input".to_owned(), items.into());
     let tools = write_tools(request, &mut drops);
-    if !tools.is_empty() {
-        body.insert("tools".to_owned(), tools.into());
+    // Tools may also come with the items.
+    let own = request.origin == Dialect::Responses;
+    if !tools.is_empty() || (own && !request.tools.is_empty()) {
+        if !tools.is_empty() {
+            body.insert("tools".to_owned(), tools.into());
+        }
         put(&mut body, "tool_choice", write_choice(request)?);
         put(
             &mut body,

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::USAGE;
-use super::item_in::read_item;
+use super::item_in::{Ids, read_item};
+use super::namespace::flatten_call;
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
@@ -29,11 +30,11 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
         response.usage = read_usage(usage, &root.key("usage"), &USAGE)?;
     }
     for (i, item) in fields.list("output")?.into_iter().enumerate() {
-        let item = read_item(item, &root.key("output").index(i))?;
+        let item = read_item(item, &root.key("output").index(i), Ids::Kept)?;
         response.content.extend(item.blocks);
-        response.message_rest.extend(item.rest);
     }
     for block in &mut response.content {
+        flatten_call(block, &context.names);
         if let Content::ToolUse { name, .. } = &mut block.content {
             *name = context.names.original(std::mem::take(name));
         }

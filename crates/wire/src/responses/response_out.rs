@@ -2,14 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::{USAGE, picture, sealed, shell};
+use super::{USAGE, client_tools, namespace, own_item, picture, sealed, shape, shell};
 use crate::Dialect;
 use crate::arguments;
 use crate::chat::freeform_text;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
-use crate::neutral::{Block, Content, Map, Response, Source, StopReason, Usage};
+use crate::neutral::{
+    Block, Content, OwnAnswer, Response, Source, StopReason, Usage, without_own,
+};
 use crate::openai::{explanation, write_usage};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
@@ -18,6 +20,10 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     let refusal = explanation(response.stop_details.as_ref());
     let mut output = Vec::new();
     for (i, block) in response.content.iter().enumerate() {
+        if own_item::continues(block) && add_part(block, refusal, &mut output) {
+            note_rest(block, i, &mut drops);
+            continue;
+        }
         let item = write_item(block, &item_id(block, &id, output.len()), context, refusal);
         match item {
             Some(item) => {
@@ -31,63 +37,71 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     if let (None, Some(why)) = (text, refusal) {
         output.push(refusal_item(&id, output.len(), why));
     }
-    let mut body = head(&id, context.model_or(&response.model), context);
+    let mut body = shape::head(&id, context.model_or(&response.model), context);
     let told = refusal.is_some() && (text.is_none() || text == refusal);
     let (status, details) = status(response.stop_reason.as_ref(), told);
-    body.insert("status".to_owned(), status.into());
-    body.insert("incomplete_details".to_owned(), details);
+    shape::set_status(&mut body, status, details, context.completed_at());
     body.insert("output".to_owned(), output.into());
     body.insert("usage".to_owned(), write_usage(&response.usage, &USAGE));
     if let Some(container) = &response.container {
         body.insert("container".to_owned(), container.clone());
     }
+    let own = OwnAnswer::read(Dialect::Responses, &response.rest).body;
+    shape::add_own(&mut body, &own);
     if response.origin == Dialect::Responses {
-        for (key, value) in &response.rest {
-            body.entry(key.clone()).or_insert_with(|| value.clone());
-        }
+        shape::add_own(&mut body, &without_own(&response.rest));
     }
     (Value::Object(body), drops.into_vec())
 }
 
-pub(super) const UNSAYABLE: &str = "Responses has no such item";
-
-/// The fields of every state of a response.
-pub(super) fn head(id: &str, model: &str, context: &ReplyContext) -> Map {
-    let mut map = Map::new();
-    map.insert("id".to_owned(), id.into());
-    map.insert("object".to_owned(), "response".into());
-    map.insert("created_at".to_owned(), context.created.into());
-    map.insert("status".to_owned(), "in_progress".into());
-    map.insert("error".to_owned(), Value::Null);
-    map.insert("incomplete_details".to_owned(), Value::Null);
-    map.insert("model".to_owned(), model.into());
-    map.insert("output".to_owned(), json!([]));
-    // The SDKs' types demand these even when nobody said anything about them.
-    map.insert("parallel_tool_calls".to_owned(), true.into());
-    map.insert("tool_choice".to_owned(), "auto".into());
-    map.insert("tools".to_owned(), json!([]));
-    map.extend(context.echo.clone());
-    map.insert("usage".to_owned(), Value::Null);
-    map
+/// Adds a block to the message that it is a part of; says whether there was one.
+fn add_part(block: &Block, refusal: Option<&str>, output: &mut [Value]) -> bool {
+    let Some(Value::Object(item)) = output.last_mut() else {
+        return false;
+    };
+    let (Some(part), Some(Value::Array(parts))) =
+        (write_part(block, refusal), item.get_mut("content"))
+    else {
+        return false;
+    };
+    parts.push(part);
+    // A stream tells some of the message's fields only at the end.
+    own_item::restore(block, item);
+    true
 }
+
+/// A block as the part of a message; none when it is an item of its own.
+fn write_part(block: &Block, refusal: Option<&str>) -> Option<Value> {
+    match &block.content {
+        Content::Text(text) if refusal == Some(text) => {
+            Some(json!({"type": "refusal", "refusal": text}))
+        }
+        Content::Text(text) => Some(text_part(text, block)),
+        Content::Other { kind } if own_item::part(block).is_some() => {
+            Some(own_item::whole(kind, block))
+        }
+        _ => None,
+    }
+}
+
+pub(super) const UNSAYABLE: &str = "Responses has no such item";
 
 /// Anthropic's citations are of another kind than OpenAI's annotations.
 fn note_rest(block: &Block, i: usize, drops: &mut Drops) {
     if let Content::Text(_) = block.content {
-        let mut rest = block.rest.clone();
-        rest.shift_remove("annotations");
-        drops.rest(&Path::Root.key("content").index(i), &rest);
+        let rest = own_item::without(&block.rest, &["annotations", "logprobs"]);
+        if !own_item::is_own(block) {
+            drops.rest(&Path::Root.key("content").index(i), &rest);
+        }
     }
 }
 
 /// A message that says nothing but why the model declined.
 pub(super) fn refusal_item(response: &str, n: usize, why: &str) -> Value {
-    let id = item_id(&Block::text(""), response, n);
-    message(
-        &id,
-        "completed",
-        json!([{"type": "refusal", "refusal": why}]),
-    )
+    let block = Block::text("");
+    let id = item_id(&block, response, n);
+    let parts = json!([{"type": "refusal", "refusal": why}]);
+    message(&id, "completed", parts, &block)
 }
 
 /// The status, and why an answer is incomplete. A refusal that is told as one is a
@@ -108,8 +122,11 @@ pub(super) fn usage(usage: &Usage) -> Value {
     write_usage(usage, &USAGE)
 }
 
-/// An item's id: the provider's own for its reasoning, else made from the answer's.
+/// An item's id: the provider's own where it is known, else made from the answer's.
 pub(super) fn item_id(block: &Block, response: &str, n: usize) -> String {
+    if let Some(id) = own_item::id(block) {
+        return id.to_owned();
+    }
     if let Some(id) = sealed::own_id(&block.content) {
         return id;
     }
@@ -139,26 +156,34 @@ pub(super) fn write_item(
     context: &ReplyContext,
     refusal: Option<&str>,
 ) -> Option<Value> {
+    if let Some(part) = write_part(block, refusal) {
+        return Some(message(id, "completed", json!([part]), block));
+    }
     Some(match &block.content {
-        Content::Text(text) => {
-            let part = match refusal {
-                Some(refusal) if refusal == text => json!({"type": "refusal", "refusal": text}),
-                _ => text_part(text, block),
-            };
-            message(id, "completed", json!([part]))
+        Content::Thinking { thinking, .. } => reasoning(id, thinking, block),
+        Content::RedactedThinking { .. } => reasoning(id, "", block),
+        // Items of OpenAI's own servers, as they came.
+        Content::ServerToolUse { .. } if own_item::is_own(block) => {
+            own_item::whole("shell_call", block)
         }
-        Content::Thinking { thinking, .. } => reasoning(id, thinking, &block.content),
-        Content::RedactedThinking { .. } => reasoning(id, "", &block.content),
+        Content::ServerToolResult { .. } if own_item::is_own(block) => {
+            own_item::whole("shell_call_output", block)
+        }
+        Content::Other { kind } if own_item::is_own(block) => own_item::whole(kind, block),
         Content::ToolUse {
             id: call_id,
             name,
             input,
         } => {
-            if context.freeform.contains(name) {
+            if let Some(item) = client_tools::whole(&block.content, id, context) {
+                return Some(item);
+            }
+            let item = if context.freeform.contains(name) {
                 custom_call(id, call_id, name, &freeform_text(input))
             } else {
                 function_call(id, call_id, name, &arguments::write(input), "completed")
-            }
+            };
+            namespace::restored(item, &context.client_tools)
         }
         Content::ServerToolUse {
             id: call_id,
@@ -173,34 +198,47 @@ pub(super) fn write_item(
         // A picture that is elsewhere can only be pointed to.
         Content::Image(Source::Url(url)) => {
             let text = format!("![picture]({url})");
-            message(id, "completed", json!([text_part(&text, &Block::text(""))]))
+            let blank = Block::text("");
+            message(id, "completed", json!([text_part(&text, &blank)]), &blank)
         }
         Content::Image(_) => return picture::write(block, id),
         _ => return None,
     })
 }
 
-pub(super) fn message(id: &str, status: &str, content: Value) -> Value {
-    json!({"id": id, "type": "message", "status": status, "role": "assistant", "content": content})
+/// A message item; what its own dialect said of it beside its parts is in the block.
+pub(super) fn message(id: &str, status: &str, content: Value, block: &Block) -> Value {
+    let mut item = json!({"id": id, "type": "message", "status": status, "role": "assistant"});
+    if let Some(map) = item.as_object_mut() {
+        own_item::restore(block, map);
+        map.insert("content".to_owned(), content);
+    }
+    item
 }
 
 pub(super) fn text_part(text: &str, block: &Block) -> Value {
-    let annotations = block.rest.get("annotations").cloned();
+    let list = |key: &str| block.rest.get(key).cloned().unwrap_or_else(|| json!([]));
     json!({
         "type": "output_text",
         "text": text,
-        "annotations": annotations.unwrap_or_else(|| json!([])),
-        "logprobs": [],
+        "annotations": list("annotations"),
+        "logprobs": list("logprobs"),
     })
 }
 
-pub(super) fn reasoning(id: &str, thinking: &str, content: &Content) -> Value {
+pub(super) fn reasoning(id: &str, thinking: &str, block: &Block) -> Value {
     let summary = match thinking {
         "" => json!([]),
         text => json!([{"type": "summary_text", "text": text}]),
     };
-    let encrypted = sealed::for_client(content, id);
-    json!({"id": id, "type": "reasoning", "summary": summary, "encrypted_content": encrypted})
+    let encrypted = sealed::for_client(&block.content, id);
+    let mut item =
+        json!({"id": id, "type": "reasoning", "summary": summary, "encrypted_content": encrypted});
+    // Its parts as they came, and what else it said of itself.
+    if let (Some(map), Some(own)) = (item.as_object_mut(), own_item::item(block)) {
+        map.extend(own_item::without(own, &["id"]));
+    }
+    item
 }
 
 pub(super) fn function_call(

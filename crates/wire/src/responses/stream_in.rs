@@ -2,16 +2,22 @@
 
 use serde_json::Value;
 
-use super::item_in::read_block;
+use super::hosted::Hosted;
+use super::item_in::{Ids, read_block, read_item};
+use super::namespace::called;
 use super::response_in::{failure, incomplete_reason, stop_reason};
-use super::{USAGE, sealed};
+use super::spoken_item::{SpokenMessage, SpokenThought};
+use super::{USAGE, sealed, shape};
+use crate::Dialect;
 use crate::blocks::{Blocks, Open};
 use crate::calls::{Calls, Fragment};
 use crate::chat::escaped;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{ApiError, Content, Map, StreamEvent, Usage, refusal_details};
+use crate::neutral::{
+    ApiError, Block, Content, Map, OwnAnswer, StreamEvent, Usage, refusal_details,
+};
 use crate::openai::read_usage;
 
 /// Reads the events of one stream.
@@ -25,6 +31,10 @@ pub(crate) struct ResponsesReader {
     refusal: String,
     /// Whether the item being told has grown by deltas; some servers tell only its end.
     grown: bool,
+    hosted: Hosted,
+    /// The message and the thought being told, where their beginning was told.
+    message: Option<SpokenMessage>,
+    thought: SpokenThought,
 }
 
 impl ResponsesReader {
@@ -37,6 +47,9 @@ impl ResponsesReader {
             calls: Calls::default(),
             refusal: String::new(),
             grown: false,
+            hosted: Hosted::default(),
+            message: None,
+            thought: SpokenThought::default(),
         }
     }
 
@@ -58,8 +71,18 @@ impl ResponsesReader {
         if data.trim_ascii() == b"[DONE]" {
             return Ok(());
         }
+        if !self.hosted.push(parse(data)?, data.len()) {
+            self.fail(ApiError::nonsense("one of its items never ends"), out);
+        }
+        while let Some(event) = self.hosted.next() {
+            self.take(event, out)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         let root = Path::Root;
-        let mut fields = Fields::of(parse(data)?, &root)?;
+        let mut fields = Fields::of(event, &root)?;
         let kind = fields.string("type")?;
         if !self.started && kind.starts_with("response.") && kind != "response.failed" {
             self.start(fields.peek("response"), out);
@@ -72,14 +95,25 @@ impl ResponsesReader {
                 self.refusal.push_str(delta.unwrap_or_default());
                 self.text(&mut fields, out)
             }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+            "response.reasoning_summary_text.delta" => {
                 let delta = fields.string("delta")?;
                 self.think(delta, out);
                 Ok(())
             }
+            "response.reasoning_text.delta" => {
+                let delta = fields.string("delta")?;
+                self.think_aloud(delta, out);
+                Ok(())
+            }
             "response.reasoning_summary_part.added" => {
                 if fields.opt_u64("summary_index")?.unwrap_or(0) > 0 {
-                    self.think("\n\n".to_owned(), out);
+                    self.next_thought(kind, out);
+                }
+                Ok(())
+            }
+            "response.content_part.done" => {
+                if let (Some(message), Some(part)) = (&mut self.message, fields.take("part")) {
+                    message.end_part(part);
                 }
                 Ok(())
             }
@@ -95,8 +129,24 @@ impl ResponsesReader {
                 self.fail(failure(&error), out);
                 Ok(())
             }
-            // Everything else repeats what deltas and items have told.
-            _ => Ok(()),
+            _ => {
+                self.pass(kind, fields, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// What the servers tell of the item they are at work on, and what points from the
+    /// text being told to something else. Everything else repeats deltas and items.
+    fn pass(&mut self, name: String, mut fields: Fields<'_>, out: &mut Vec<StreamEvent>) {
+        let index = fields.peek("output_index").and_then(Value::as_u64);
+        let points = name == "response.output_text.annotation.added"
+            && self.message.is_some()
+            && self.blocks.open() == Open::Text;
+        if points || self.hosted.is_open(index) {
+            fields.take("sequence_number");
+            let data = fields.rest();
+            out.push(StreamEvent::Other { name, data });
         }
     }
 
@@ -122,17 +172,45 @@ impl ResponsesReader {
         let item = fields.need("item")?;
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
         let kind = text("type").unwrap_or_default();
+        match kind.as_str() {
+            "message" => self.message = Some(SpokenMessage::new(&item)),
+            "reasoning" => self.thought = SpokenThought::new(&item),
+            "function_call" | "custom_tool_call" => {}
+            _ => self.announce(index, item.clone(), out)?,
+        }
         if kind == "function_call" || kind == "custom_tool_call" {
             let fragment = Fragment {
                 index,
                 id: text("call_id"),
-                name: text("name"),
+                name: called(|key| item.get(key), &self.context.names),
                 arguments: String::new(),
                 freeform: kind == "custom_tool_call",
                 signature: None,
             };
             self.fragment(fragment, out);
         }
+        Ok(())
+    }
+
+    /// The servers begin to work on an item of their own. While a call is being told the
+    /// item waits for its end.
+    fn announce(
+        &mut self,
+        index: Option<u64>,
+        item: Value,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        let told_before = matches!(self.blocks.open(), Open::Call(_)) && !self.calls.all_complete();
+        if index.is_none() || told_before || !is_hosted(&item) {
+            return Ok(());
+        }
+        self.end_calls(out);
+        self.blocks.close(out);
+        self.hosted.begin(index);
+        out.push(StreamEvent::Other {
+            name: "response.output_item.added".to_owned(),
+            data: Map::from_iter([("item".to_owned(), item)]),
+        });
         Ok(())
     }
 
@@ -173,14 +251,45 @@ impl ResponsesReader {
         self.grown = true;
         let delta = fields.string("delta")?;
         self.end_calls(out);
-        self.blocks.text(delta, out);
+        match &mut self.message {
+            Some(message) => {
+                let place = fields.opt_u64("content_index")?;
+                message.grow(place, delta, fields.take("logprobs"), &mut self.blocks, out);
+            }
+            None => self.blocks.text(delta, out),
+        }
         Ok(())
     }
 
     fn think(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
         self.grown = true;
         self.end_calls(out);
+        let thought = &self.thought;
+        self.blocks.begin_thought(|| thought.rest(), out);
         self.blocks.thinking(delta, out);
+    }
+
+    /// The thought itself, which is told in events of another name than its summary.
+    fn think_aloud(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
+        if !self.grown {
+            self.end_calls(out);
+            let thought = &self.thought;
+            self.blocks.begin_thought(|| thought.rest(), out);
+            out.push(StreamEvent::Other {
+                name: "response.reasoning_text.delta".to_owned(),
+                data: Map::new(),
+            });
+        }
+        self.think(delta, out);
+    }
+
+    /// The next part of a thought's summary, told apart from the one before.
+    fn next_thought(&mut self, name: String, out: &mut Vec<StreamEvent>) {
+        if self.blocks.open() == Open::Thinking {
+            let data = Map::new();
+            out.push(StreamEvent::Other { name, data });
+        }
+        self.think("\n\n".to_owned(), out);
     }
 
     fn end_calls(&mut self, out: &mut Vec<StreamEvent>) {
@@ -200,11 +309,15 @@ impl ResponsesReader {
         let index = fields.opt_u64("output_index")?;
         let root = Path::Root;
         let path = root.key("item");
-        let mut item = Fields::of(fields.need("item")?, &path)?;
+        let value = fields.need("item")?;
+        let mut item = Fields::of(value.clone(), &path)?;
         let kind = item.string("type")?;
+        if self.hosted.is_open(index) {
+            self.hosted.end();
+        }
         match kind.as_str() {
-            "message" => self.message_done(&item, out),
-            "reasoning" => self.reasoning_done(&mut item, out)?,
+            "message" => self.message_done(value, &path, out)?,
+            "reasoning" => self.reasoning_done(&value, &mut item, out)?,
             "function_call" | "custom_tool_call" => self.call_done(&kind, index, &mut item, out)?,
             _ => {
                 self.end_calls(out);
@@ -215,38 +328,75 @@ impl ResponsesReader {
         Ok(())
     }
 
-    fn message_done(&mut self, item: &Fields<'_>, out: &mut Vec<StreamEvent>) {
-        if !self.grown {
-            let parts = item.peek("content").and_then(Value::as_array);
-            for part in parts.into_iter().flatten() {
-                if let Some(text) = part.get("text").and_then(Value::as_str) {
-                    self.end_calls(out);
-                    self.blocks.text(text.to_owned(), out);
+    fn message_done(
+        &mut self,
+        item: Value,
+        path: &Path<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        let begun = self.message.take();
+        if self.grown {
+            if let Some(message) = begun {
+                message.end(&item, &mut self.blocks, out);
+            }
+        } else {
+            self.end_calls(out);
+            self.blocks.close(out);
+            for mut block in read_item(item, path, Ids::Kept)?.blocks {
+                match std::mem::replace(&mut block.content, Content::Text(String::new())) {
+                    Content::Text(text) if !text.is_empty() => {
+                        self.blocks.text_in(|| block, text, out);
+                        self.blocks.close(out);
+                    }
+                    Content::Text(_) => {}
+                    content => self.blocks.whole(Block { content, ..block }, out),
                 }
             }
         }
         if self.blocks.open() == Open::Text {
             self.blocks.close(out);
         }
+        Ok(())
     }
 
     fn reasoning_done(
         &mut self,
+        whole: &Value,
         item: &mut Fields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         let id = item.opt_string("id")?.unwrap_or_default();
         let encrypted = item.opt_string("encrypted_content")?;
-        if let Some(encrypted) = encrypted {
+        self.thought = SpokenThought::new(whole);
+        let thinking = match self.grown {
+            true => String::new(),
+            false => SpokenThought::text(whole),
+        };
+        let thought = match &encrypted {
+            Some(encrypted) => sealed::thought(&id, String::new(), Some(encrypted)),
+            None => sealed::thought(&id, String::new(), None),
+        };
+        let Content::Thinking { signature, .. } = thought else {
             self.end_calls(out);
-            match sealed::thought(&id, String::new(), Some(&encrypted)) {
-                Content::Thinking { signature, .. } => self.blocks.signature(signature, out),
-                content => self.blocks.whole(crate::neutral::Block::new(content), out),
-            }
+            self.blocks.whole(Block::new(thought), out);
+            return Ok(());
+        };
+        if !thinking.is_empty() || !signature.is_empty() || !id.is_empty() {
+            self.end_calls(out);
+            let thought = &self.thought;
+            self.blocks.begin_thought(|| thought.rest(), out);
+        }
+        if !thinking.is_empty() {
+            self.blocks.thinking(thinking, out);
+        }
+        if !signature.is_empty() {
+            self.blocks.signature(signature, out);
         }
         if self.blocks.open() == Open::Thinking {
+            self.blocks.rest(self.thought.end(whole), out);
             self.blocks.close(out);
         }
+        self.thought = SpokenThought::default();
         Ok(())
     }
 
@@ -263,7 +413,7 @@ impl ResponsesReader {
         let fragment = Fragment {
             index,
             id: item.opt_string("call_id")?,
-            name: item.opt_string("name")?,
+            name: called(|key| item.peek(key), &self.context.names),
             arguments: match (self.grown, freeform) {
                 (true, _) => String::new(),
                 (false, true) => escaped(&text),
@@ -303,7 +453,11 @@ impl ResponsesReader {
             stop_details: refused.then(|| refusal_details(Some(&self.refusal))),
             container: None,
             usage,
-            rest: Map::new(),
+            rest: OwnAnswer {
+                body: shape::own_fields(&response),
+                ..OwnAnswer::default()
+            }
+            .write(Dialect::Responses),
         });
         out.push(StreamEvent::MessageStop);
         self.ended = true;
@@ -315,5 +469,20 @@ impl ResponsesReader {
             self.ended = true;
             out.push(StreamEvent::Error(error));
         }
+    }
+}
+
+/// Whether an item is one of the provider's own servers, that no road takes apart.
+fn is_hosted(item: &Value) -> bool {
+    let path = Path::Root;
+    let path = path.key("item");
+    let read = Fields::of(item.clone(), &path).and_then(|mut fields| {
+        let kind = fields.string("type")?;
+        read_block(kind, fields)
+    });
+    match read.map(|block| block.content) {
+        Ok(Content::Other { .. } | Content::ServerToolUse { .. }) => true,
+        Ok(Content::ServerToolResult { .. }) => true,
+        Ok(_) | Err(_) => false,
     }
 }

@@ -1,49 +1,50 @@
-//! One item of a Responses stream while it is told.
+//! A call of a Responses stream while it is told.
 
 use serde_json::{Value, json};
 
-use super::response_out::{custom_call, function_call, message, reasoning, text_part};
-use super::{picture, shell};
+use super::response_out::{custom_call, function_call};
+use super::{client_tools, own_item, picture, shell};
 use crate::arguments;
 use crate::chat::freeform_text;
 use crate::context::ReplyContext;
-use crate::neutral::{Block, Content, Delta, Source};
+use crate::neutral::{Block, Content, Delta, Runner, Source};
 
 /// An event's name and fields, without the numbers every event carries.
 pub(super) type Told = (&'static str, Value);
 
-/// The item being told.
+/// The call being told.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) id: String,
     block: Block,
     kind: Kind,
-    /// The text, thought or JSON so far.
+    /// The JSON so far.
     text: String,
-    /// Whether the summary part of a thought has begun.
-    part: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    Text,
-    Thought,
     Function,
     Freeform,
     Shell,
     Picture,
+    /// A tool that the client runs.
+    Client(Runner),
 }
 
 impl Item {
     /// An item that grows; none for blocks that are whole from the start.
-    pub(super) fn new(id: String, block: &Block, context: &ReplyContext) -> Option<Self> {
-        let kind = match &block.content {
-            Content::Text(_) => Kind::Text,
-            Content::Thinking { .. } => Kind::Thought,
-            Content::ToolUse { name, .. } if context.freeform.contains(name) => Kind::Freeform,
-            Content::ToolUse { .. } => Kind::Function,
-            Content::ServerToolUse { .. } => Kind::Shell,
-            Content::Image(Source::Base64 { .. }) => Kind::Picture,
+    pub(super) fn new(mut id: String, block: &Block, context: &ReplyContext) -> Option<Self> {
+        let runner = client_tools::runner(&block.content, context);
+        let kind = match (&block.content, runner) {
+            (_, Some(runner)) => {
+                id = client_tools::item_id(runner, &id);
+                Kind::Client(runner)
+            }
+            (Content::ToolUse { name, .. }, _) if context.freeform.contains(name) => Kind::Freeform,
+            (Content::ToolUse { .. }, _) => Kind::Function,
+            (Content::ServerToolUse { .. }, _) if !own_item::is_own(block) => Kind::Shell,
+            (Content::Image(Source::Base64 { .. }), _) if !own_item::is_own(block) => Kind::Picture,
             _ => return None,
         };
         Some(Item {
@@ -51,23 +52,15 @@ impl Item {
             block: block.clone(),
             kind,
             text: String::new(),
-            part: false,
         })
     }
 
     pub(super) fn start(&self) -> Vec<Told> {
-        let mut told = vec![("response.output_item.added", json!({"item": self.empty()}))];
-        if self.kind == Kind::Text {
-            let part = text_part("", &Block::text(""));
-            let added = json!({"item_id": self.id, "content_index": 0, "part": part});
-            told.push(("response.content_part.added", added));
-        }
-        told
+        vec![("response.output_item.added", json!({"item": self.empty()}))]
     }
 
     fn empty(&self) -> Value {
         match (self.kind, &self.block.content) {
-            (Kind::Text, _) => message(&self.id, "in_progress", json!([])),
             (Kind::Freeform, Content::ToolUse { id, name, .. }) => {
                 custom_call(&self.id, id, name, "")
             }
@@ -78,31 +71,21 @@ impl Item {
                 shell::write_call(&self.id, id, &[], "in_progress")
             }
             (Kind::Picture, _) => picture::empty(&self.block, &self.id),
-            _ => reasoning(&self.id, "", &Content::Text(String::new())),
+            (Kind::Client(runner), Content::ToolUse { id, .. }) => {
+                client_tools::write(runner, &self.id, id, &json!({}), "in_progress")
+            }
+            _ => Value::Null,
         }
     }
 
     pub(super) fn grow(&mut self, delta: &Delta) -> Vec<Told> {
         match (self.kind, delta) {
-            (Kind::Text, Delta::Text(text)) => {
-                self.text.push_str(text);
-                let fields =
-                    json!({"item_id": self.id, "content_index": 0, "delta": text, "logprobs": []});
-                vec![("response.output_text.delta", fields)]
-            }
-            (Kind::Thought, Delta::Thinking(text)) if !text.is_empty() => self.think(text),
-            (Kind::Thought, Delta::Signature(whole)) => {
-                if let Content::Thinking { signature, .. } = &mut self.block.content {
-                    whole.clone_into(signature);
-                }
-                Vec::new()
-            }
             (Kind::Function, Delta::InputJson(json)) => {
                 self.text.push_str(json);
                 let fields = json!({"item_id": self.id, "delta": json});
                 vec![("response.function_call_arguments.delta", fields)]
             }
-            (Kind::Freeform | Kind::Shell, Delta::InputJson(json)) => {
+            (Kind::Freeform | Kind::Shell | Kind::Client(_), Delta::InputJson(json)) => {
                 self.text.push_str(json);
                 Vec::new()
             }
@@ -110,24 +93,9 @@ impl Item {
         }
     }
 
-    fn think(&mut self, text: &str) -> Vec<Told> {
-        let mut told = Vec::new();
-        if !std::mem::replace(&mut self.part, true) {
-            let part = json!({"type": "summary_text", "text": ""});
-            let fields = json!({"item_id": self.id, "summary_index": 0, "part": part});
-            told.push(("response.reasoning_summary_part.added", fields));
-        }
-        self.text.push_str(text);
-        let fields = json!({"item_id": self.id, "summary_index": 0, "delta": text});
-        told.push(("response.reasoning_summary_text.delta", fields));
-        told
-    }
-
     /// The last events of the item, and the item itself.
     pub(super) fn stop(self) -> (Vec<Told>, Value) {
         let (mut told, item) = match self.kind {
-            Kind::Text => self.stop_text(),
-            Kind::Thought => self.stop_thought(),
             Kind::Function => self.stop_function(),
             Kind::Freeform => self.stop_freeform(),
             Kind::Shell => self.stop_shell(),
@@ -135,42 +103,10 @@ impl Item {
                 let item = picture::write(&self.block, &self.id);
                 (picture::told(&self.id), item.unwrap_or_default())
             }
+            Kind::Client(runner) => self.stop_client(runner),
         };
         told.push(("response.output_item.done", json!({"item": item})));
         (told, item)
-    }
-
-    fn stop_text(self) -> (Vec<Told>, Value) {
-        let part = text_part(&self.text, &self.block);
-        let id = &self.id;
-        let told = vec![
-            (
-                "response.output_text.done",
-                json!({"item_id": id, "content_index": 0, "text": self.text, "logprobs": []}),
-            ),
-            (
-                "response.content_part.done",
-                json!({"item_id": id, "content_index": 0, "part": part}),
-            ),
-        ];
-        (told, message(id, "completed", json!([part])))
-    }
-
-    fn stop_thought(self) -> (Vec<Told>, Value) {
-        let id = &self.id;
-        let mut told = Vec::new();
-        if self.part {
-            let part = json!({"type": "summary_text", "text": self.text});
-            told.push((
-                "response.reasoning_summary_text.done",
-                json!({"item_id": id, "summary_index": 0, "text": self.text}),
-            ));
-            told.push((
-                "response.reasoning_summary_part.done",
-                json!({"item_id": id, "summary_index": 0, "part": part}),
-            ));
-        }
-        (told, reasoning(id, &self.text, &self.block.content))
     }
 
     fn stop_function(self) -> (Vec<Told>, Value) {
@@ -180,9 +116,16 @@ impl Item {
             (true, Some(_)) => arguments::write(&first),
             _ => self.text.clone(),
         };
+        let mut told = Vec::new();
+        if self.text.is_empty() {
+            // The deltas add up to what the end says, also of a call without arguments.
+            let delta = json!({"item_id": self.id, "delta": arguments});
+            told.push(("response.function_call_arguments.delta", delta));
+        }
         let done = json!({"item_id": self.id, "name": name, "arguments": arguments});
+        told.push(("response.function_call_arguments.done", done));
         let item = function_call(&self.id, &call_id, &name, &arguments, "completed");
-        (vec![("response.function_call_arguments.done", done)], item)
+        (told, item)
     }
 
     fn stop_freeform(self) -> (Vec<Told>, Value) {
@@ -220,6 +163,13 @@ impl Item {
         ];
         let item = shell::write_call(&self.id, &call_id, &[command], "completed");
         (told, item)
+    }
+
+    fn stop_client(self, runner: Runner) -> (Vec<Told>, Value) {
+        let (call_id, _, first) = self.call();
+        let input = self.input(first);
+        let item = client_tools::write(runner, &self.id, &call_id, &input, "completed");
+        (client_tools::events(runner, &item), item)
     }
 
     /// The call's id, its tool, and the arguments known at its start.

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::namespace::{self, Groups};
 use crate::Dialect;
 use crate::chat::{no_parameters, read_choice_word, tool_type};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, TOOLS, object, put};
 use crate::names::safe_name;
-use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
+use crate::neutral::{ClientTools, Map, Request, Runner, Tool, ToolChoice, ToolKind};
 
 pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError> {
     let mut fields = Fields::of(value, path)?;
@@ -47,22 +48,26 @@ pub(super) fn read_tool(value: Value, path: &Path<'_>) -> Result<Tool, WireError
     })
 }
 
-pub(super) fn read_choice(value: Value, path: &Path<'_>) -> Result<ToolChoice, WireError> {
+/// The choice, in plain names.
+pub(super) fn read_choice(
+    value: Value,
+    path: &Path<'_>,
+    table: &ClientTools,
+) -> Result<ToolChoice, WireError> {
     let map = match value {
         Value::String(word) => return read_choice_word(word, path),
         other => object(other, path)?,
     };
     let text = |key: &str| map.get(key).and_then(Value::as_str);
     match (text("type"), text("name")) {
-        (Some("function" | "custom"), Some(name)) => Ok(ToolChoice::Tool(name.to_owned())),
+        (Some("function" | "custom"), Some(name)) => {
+            Ok(ToolChoice::Tool(plain_name(&map, name, table)))
+        }
         (Some("allowed_tools"), _) => {
             let tools = map.get("tools").and_then(Value::as_array);
-            let names = tools
-                .into_iter()
-                .flatten()
-                .filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned()));
+            let tools = tools.into_iter().flatten().filter_map(Value::as_object);
             Ok(ToolChoice::Allowed {
-                names: names.collect(),
+                names: tools.flat_map(|tool| allowed_names(tool, table)).collect(),
                 required: text("mode") == Some("required"),
             })
         }
@@ -70,9 +75,42 @@ pub(super) fn read_choice(value: Value, path: &Path<'_>) -> Result<ToolChoice, W
     }
 }
 
+fn plain_name(tool: &Map, name: &str, table: &ClientTools) -> String {
+    let namespace = tool.get("namespace").and_then(Value::as_str);
+    let member = namespace.and_then(|namespace| table.member(namespace, name));
+    member.unwrap_or(name).to_owned()
+}
+
+/// The plain names of what one entry allows: a tool, a namespace, or a tool that the client
+/// runs.
+fn allowed_names(tool: &Map, table: &ClientTools) -> Vec<String> {
+    let text = |key: &str| tool.get(key).and_then(Value::as_str);
+    match (text("type"), text("name")) {
+        (Some("namespace"), Some(name)) => table.members_of(name).map(str::to_owned).collect(),
+        (_, Some(name)) => vec![plain_name(tool, name, table)],
+        (Some(kind), None) => {
+            let runner = runner_of(kind).and_then(|runner| table.run_as(runner));
+            runner.map(str::to_owned).into_iter().collect()
+        }
+        (None, None) => Vec::new(),
+    }
+}
+
+/// The client's own tool that a choice names by its kind.
+pub(crate) fn runner_of(kind: &str) -> Option<Runner> {
+    let all = [
+        Runner::LocalShell,
+        Runner::Shell,
+        Runner::ApplyPatch,
+        Runner::ToolSearch,
+    ];
+    all.into_iter().find(|runner| runner.kind() == kind)
+}
+
 pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let own = request.origin == Dialect::Responses;
     let mut out = Vec::with_capacity(request.tools.len());
+    let mut groups = Groups::default();
     for (i, tool) in request.tools.iter().enumerate() {
         let path = &TOOLS.tool(i, tool);
         let Some(mut map) = write_tool(tool, own) else {
@@ -87,7 +125,10 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
         } else {
             drops.rest(path, &tool.rest);
         }
-        out.push(Value::Object(map));
+        match own {
+            true => groups.push(map, &tool.name, &request.client_tools, &mut out),
+            false => out.push(Value::Object(map)),
+        }
     }
     out
 }
@@ -123,7 +164,13 @@ fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
 }
 
 pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
-    let named = |name: &str| json!({"type": tool_type(request, name), "name": safe_name(name)});
+    let named = |name: &str| match request.client_tools.runner(name) {
+        Some(runner) if request.origin == Dialect::Responses => json!({"type": runner.kind()}),
+        _ => {
+            let tool = json!({"type": tool_type(request, name), "name": safe_name(name)});
+            namespace::restored(tool, &request.client_tools)
+        }
+    };
     Ok(Some(match &request.tool_choice {
         None => return Ok(None),
         Some(ToolChoice::Auto) => "auto".into(),

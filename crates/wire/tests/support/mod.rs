@@ -7,6 +7,8 @@
     reason = "helpers of tests, and not every test file uses all of them"
 )]
 
+pub(crate) mod exchange;
+
 use std::path::{Path, PathBuf};
 
 use prowess_wire::event_stream::{Frame, write_frame};

@@ -20,7 +20,7 @@ use super::dropped::LeftOut;
 use super::failure::Failure;
 use super::passing::Passing;
 use super::scanned::Scanned;
-use super::stored::Kept;
+use super::stored::{self, Kept};
 use super::written::Written;
 use crate::context::RequestId;
 use crate::meter::Meter;
@@ -85,6 +85,7 @@ impl Reply {
             ..
         } = passed;
         tracing::debug!(provider, model, status = status.as_u16(), "passed on");
+        let kept = self.kept.take();
         let body = if self.array && status.is_success() {
             let client = self.client;
             let scanned = Scanned::new(body, client, status, self.asked_bytes, self.meter);
@@ -104,7 +105,7 @@ impl Reply {
         let mut response = Response::new(body);
         *response.status_mut() = status;
         *response.headers_mut() = headers;
-        Ok(response)
+        Ok(stored::keep_passing(kept, response))
     }
 
     /// A body of which the beginning, and usually all, has been read.
@@ -167,6 +168,7 @@ impl Reply {
     ) -> Response {
         self.adjust(&mut context);
         let mut left_out = self.left_out(dropped);
+        context.completed.get_or_insert_with(now);
         let (body, dropped) = write_response(self.client, answer, &context);
         left_out.of_answer(&dropped);
         self.meter.used(&answer.usage);
@@ -181,7 +183,7 @@ impl Reply {
 
     /// An answer that comes piece by piece.
     pub(super) fn streamed<S>(
-        self,
+        mut self,
         events: S,
         mut context: ReplyContext,
         dropped: &[Dropped],
@@ -210,14 +212,14 @@ impl Reply {
 
     /// What of the request could not be said to the model.
     fn left_out(&self, dropped: &[Dropped]) -> LeftOut {
-        let before = self.kept.as_ref().map(Kept::before).unwrap_or_default();
+        let shift = self.kept.as_ref().map(Kept::shift).unwrap_or_default();
         let mut left_out = LeftOut::default();
-        left_out.of_request(dropped, |field| before.client_path(field));
+        left_out.of_request(dropped, |field| shift.client_path(field));
         left_out
     }
 
-    fn adjust(&self, context: &mut ReplyContext) {
-        if let Some(kept) = &self.kept {
+    fn adjust(&mut self, context: &mut ReplyContext) {
+        if let Some(kept) = &mut self.kept {
             kept.adjust(context);
         }
     }

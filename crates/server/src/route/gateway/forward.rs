@@ -2,19 +2,24 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::http::header::ALLOW;
 use axum::http::{HeaderMap, HeaderName, Method as HttpMethod, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use hyper::body::Body;
-use prowess_provider::{Caller as OnBehalf, Forwarded, Incoming, Route, RouteError, Secret, Task};
+use prowess_provider::{
+    Caller as OnBehalf, Forwarded, Incoming, Route, RouteError, Secret, Target, Task,
+};
 use prowess_wire::WireError;
 use prowess_wire::raw::RawObject;
+use serde_json::Value;
 use tower::BoxError;
 
 use super::Wanted;
 use super::answer::{self, Reply};
 use super::body;
+use super::compact;
 use super::failure::Failure;
 use super::named::{self, Watch};
 use super::run::{self, Begun};
@@ -85,6 +90,8 @@ where
 /// How a request is being answered.
 enum Called {
     Forwarded(Forwarded),
+    /// With an answer of ours.
+    Answered(Value),
     Run(Box<Begun>),
 }
 
@@ -108,7 +115,7 @@ impl Asked<'_> {
         let (client, task) = (self.wanted.client, self.wanted.task);
         let (model, stream) = self.named(&raw)?;
         let mut meter = Meter::start(self.app, self.caller, client, &model, stream);
-        if task != Task::Generate {
+        if task == Task::CountTokens {
             meter.silence();
         }
         meter.within(self.parent.clone());
@@ -129,6 +136,7 @@ impl Asked<'_> {
                         let response = reply.give(forwarded).await?;
                         Ok(named::seen(watch, response))
                     }
+                    Called::Answered(body) => Ok(Json(body).into_response()),
                     Called::Run(begun) => Box::pin(begun.give(reply)).await,
                 }
             }
@@ -185,18 +193,25 @@ impl Asked<'_> {
         };
         // What was said before may be what an earlier run told.
         let runs = runs || self.runs(&incoming, &route).await?;
-        let before = kept.before();
+        let shift = kept.as_ref().map(Kept::shift).unwrap_or_default();
         let called = self.ask(incoming, route, runs, meter).await;
-        let called = called.map_err(|failure| failure.renamed(|field| before.client_path(field)))?;
-        Ok((called, Some(kept)))
+        let called = called.map_err(|failure| failure.renamed(|field| shift.client_path(field)))?;
+        Ok((called, kept))
     }
 
     /// Whether a request needs a run of the engine's.
     async fn runs(&self, incoming: &Incoming<'_>, route: &Route) -> Result<bool, Failure> {
         let (engine, tenant) = (self.app.engine(), &self.caller.tenant);
         let Incoming {
-            client, body, raw, ..
+            client,
+            task,
+            body,
+            raw,
+            ..
         } = *incoming;
+        if task == Task::Compact {
+            return Ok(false);
+        }
         Ok(engine.wants(tenant, client, body, raw, route).await?)
     }
 
@@ -220,6 +235,11 @@ impl Asked<'_> {
             }
             let begun = Box::pin(run::begin(self.app.engine(), asked, incoming, meter)).await?;
             return Ok(Called::Run(Box::new(begun)));
+        }
+        let speaks = |target: &Target| target.speaks(incoming.client, incoming.task);
+        if incoming.task == Task::Compact && !route.targets().iter().all(speaks) {
+            let compacted = compact::compact(&incoming, &route, &self.on_behalf, meter);
+            return Ok(Called::Answered(Box::pin(compacted).await?));
         }
         let forwarded = route.forward(incoming, &self.on_behalf).await?;
         answer::note(meter, &forwarded, &route);
@@ -247,7 +267,7 @@ impl Asked<'_> {
         if let Some(key) = key {
             let (limits, store) = (self.app.limits(), self.app.store());
             // Counting tokens uses none.
-            let generates = self.wanted.task == Task::Generate;
+            let generates = self.wanted.task != Task::CountTokens;
             let estimate = generates.then(|| match self.wanted.path {
                 Some(_) => Estimate::of_gemini(body, raw),
                 None => Estimate::of_request(body, raw),

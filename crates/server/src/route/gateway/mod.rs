@@ -11,18 +11,24 @@
 
 mod answer;
 mod body;
+mod chats;
+mod compact;
+mod conversations;
 mod dropped;
 mod failure;
 mod forward;
+mod listing;
 mod named;
 mod passing;
 mod responses;
 mod run;
 mod scanned;
 mod stored;
+mod transcript;
 mod written;
 
 use axum::Router;
+use axum::http::Method;
 use prowess_provider::Task;
 use prowess_wire::Client;
 
@@ -31,7 +37,7 @@ pub(super) use failure::Failure;
 pub(crate) use forward::forward;
 pub(super) use forward::on_behalf;
 
-use super::MOUNTS;
+use super::{MOUNTS, ROOT};
 use crate::app::App;
 use crate::google::{ModelPath, model_path};
 
@@ -60,7 +66,7 @@ impl Wanted {
 }
 
 /// Where models are asked, below each mount.
-static ASKED: [(&str, Wanted); 5] = [
+static ASKED: [(&str, Wanted); 6] = [
     ("/messages", Wanted::new(Client::Messages, Task::Generate)),
     (
         "/messages/count_tokens",
@@ -75,13 +81,23 @@ static ASKED: [(&str, Wanted); 5] = [
         "/responses/input_tokens",
         Wanted::new(Client::Responses, Task::CountTokens),
     ),
+    (
+        "/responses/compact",
+        Wanted::new(Client::Responses, Task::Compact),
+    ),
 ];
 
+/// Where what is kept is listed too.
+const LISTED: [&str; 1] = ["/chat/completions"];
+
 /// What is asked of a model at a path, if anything is.
-pub(crate) fn wanted(path: &str) -> Option<Wanted> {
-    let below = MOUNTS.iter().filter_map(|mount| path.strip_prefix(mount));
+pub(crate) fn wanted(method: &Method, path: &str) -> Option<Wanted> {
+    let mounts = MOUNTS.iter().copied().chain([ROOT]);
+    let below = mounts.filter_map(|mount| path.strip_prefix(mount));
     let mut found = below.filter_map(|below| ASKED.iter().find(|(place, _)| *place == below));
     match found.next() {
+        // Whoever gets asks no model.
+        Some((place, _)) if *method == Method::GET && LISTED.contains(place) => None,
         Some((_, wanted)) => Some(wanted.clone()),
         None => model_path(path).map(|path| Wanted {
             client: Client::Gemini,
@@ -93,5 +109,8 @@ pub(crate) fn wanted(path: &str) -> Option<Wanted> {
 
 /// The routes below a mount of what is kept of answers.
 pub(super) fn routes(mount: &str) -> Router<App> {
-    responses::routes(|path| format!("{mount}{path}"))
+    let at = |path: &str| format!("{mount}{path}");
+    responses::routes(at)
+        .merge(conversations::routes(at))
+        .merge(chats::routes(at))
 }

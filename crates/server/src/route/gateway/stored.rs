@@ -2,47 +2,46 @@
 //!
 //! An upstream that speaks Responses keeps its answers itself: its ids pass untouched.
 //! For every other, what was said is kept in our store, and put before the next request
-//! that names it in `previous_response_id`.
+//! that names it: in `previous_response_id`, in `conversation`, or item by item.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `references`, `compaction` | items of an input that stand for others |
+//! | `conversation` | what `conversation` names |
+//! | `items` | items in the forms in which they are kept and sent |
+//! | `kept`, `chat` | what is kept of an answer |
+//! | `passing` | answers that pass as they came, and are kept all the same |
+//! | `refusals` | what is said when something is not there |
 
-mod before;
-mod items;
-
-use std::time::Duration;
+mod chat;
+pub(super) mod compaction;
+mod conversation;
+pub(super) mod items;
+mod kept;
+mod passing;
+mod references;
+mod refusals;
+mod shift;
 
 use bytes::Bytes;
-use prowess_provider::{Incoming, Route, Task};
-use prowess_store::{Error as StoreError, NewResponse, Store, TenantId};
-use prowess_wire::neutral::{ApiError as NeutralError, ErrorKind};
+use prowess_provider::{Incoming, Route, Target, Task};
+use prowess_store::{Error as StoreError, MAX_CONVERSATION_ITEMS};
+use prowess_wire::Client;
 use prowess_wire::raw::Edit;
-use prowess_wire::{Client, ReplyContext, excerpt};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-pub(super) use self::before::Before;
+pub(super) use kept::Kept;
+pub(super) use passing::keep_passing;
+
+pub(super) use self::shift::InputShift;
 use super::failure::Failure;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::error::ApiError;
-use crate::limits::Refusal;
+use kept::{KeptResponse, Place};
 
 /// Bytes of a conversation that is kept.
 const MAX_CONVERSATION: usize = 16 << 20;
-
-/// How an answer belongs to a conversation.
-pub(super) struct Kept {
-    previous: Option<String>,
-    before: Before,
-    /// Where to keep it; nothing when it is not to be kept.
-    place: Option<Place>,
-}
-
-struct Place {
-    store: Store,
-    tenant: TenantId,
-    id: String,
-    /// All that was said before the answer.
-    conversation: String,
-    expires_in: Duration,
-}
 
 /// Looks up what a request goes on from. Gives the request as the model is to get it;
 /// nothing when it can go as it is. The answer of a run is ours, whatever its model
@@ -53,143 +52,227 @@ pub(super) async fn prepare(
     incoming: &Incoming<'_>,
     route: &Route,
     runs: bool,
-) -> Result<Option<(Bytes, Kept)>, Failure> {
-    if incoming.client != Client::Responses || incoming.task != Task::Generate {
-        return Ok(None);
+) -> Result<Option<(Bytes, Option<Kept>)>, Failure> {
+    match incoming.client {
+        Client::Messages | Client::Gemini => Ok(None),
+        Client::Chat => chat::prepare(app, caller, incoming, route),
+        Client::Responses => {
+            let asked = Asked {
+                app,
+                caller,
+                incoming,
+                route,
+                runs,
+            };
+            // Most requests need no room for it.
+            match asked.may_go_as_it_is() {
+                true => Ok(None),
+                false => Box::pin(asked.prepare()).await,
+            }
+        }
     }
-    let speaks = |target: &prowess_provider::Target| target.speaks(incoming.client, incoming.task);
-    let native = !runs && route.targets().iter().all(speaks);
-    let previous = incoming.raw.get_str("previous_response_id");
-    if native && previous.is_none() {
-        return Ok(None);
-    }
-    if !native
-        && incoming
-            .raw
-            .get("conversation")
-            .is_some_and(|value| value != "null")
-    {
-        return Err(no_conversations(route));
-    }
-    let mut said = match &previous {
-        None => Vec::new(),
-        Some(id) => match app.store().load_response(&caller.tenant, id).await {
-            Ok(record) => items::said(&record).map_err(|error| broken(&error))?,
-            Err(StoreError::NotFound { .. }) if native => return Ok(None),
-            Err(StoreError::NotFound { .. }) => return Err(not_found(id)),
-            Err(error) => return Err(ApiError::from(error).into()),
-        },
-    };
-    let before = Before::new(said.len(), previous.is_some().then_some(incoming.raw));
-    said.extend(items::input(incoming.raw.get("input"))?);
-    let conversation = Value::Array(items::sendable(&said)).to_string();
-    if conversation.len() > MAX_CONVERSATION {
-        return Err(too_long());
-    }
-    let store = incoming.raw.get("store") != Some("false");
-    let mut edits = vec![Edit::Remove("previous_response_id")];
-    if previous.is_some() {
-        edits.push(Edit::Set("input", &conversation));
-    }
-    if !route.targets().iter().any(speaks) {
-        // It is we who keep it; the upstream has no such thing, or means another.
-        edits.push(Edit::Remove("store"));
-    }
-    let body = incoming.raw.edited(&edits).into();
-    let place = (store && !native).then(|| Place {
-        store: app.store().clone(),
-        tenant: caller.tenant.clone(),
-        id: items::new_id("resp"),
-        conversation: Value::Array(said).to_string(),
-        expires_in: app.settings().responses_kept,
-    });
-    let kept = Kept {
-        previous,
-        before,
-        place,
-    };
-    Ok(Some((body, kept)))
 }
 
-impl Kept {
-    /// What was put before the client's input.
-    pub(super) fn before(&self) -> Before {
-        self.before
+/// A request of a Responses client.
+struct Asked<'a> {
+    app: &'a App,
+    caller: &'a Caller,
+    incoming: &'a Incoming<'a>,
+    route: &'a Route,
+    runs: bool,
+}
+
+/// What was said before a request, and where that is kept.
+#[derive(Default)]
+struct Before {
+    items: Vec<Value>,
+    /// Whether the answer that the request names is kept here.
+    previous: bool,
+    /// The conversation that the request belongs to, if it is kept here.
+    conversation: Option<String>,
+}
+
+/// The items of a request itself.
+struct Input {
+    items: Vec<Value>,
+    /// Whether they are others than those that came.
+    changed: bool,
+}
+
+impl Asked<'_> {
+    fn speaks(&self, target: &Target) -> bool {
+        target.speaks(self.incoming.client, self.incoming.task)
     }
 
-    /// Has the answer say how it belongs to its conversation.
-    pub(super) fn adjust(&self, context: &mut ReplyContext) {
-        context.repeat("store", self.place.is_some().into());
-        context.repeat("previous_response_id", json!(self.previous));
-        if let Some(place) = &self.place {
-            context.id = Some(place.id.clone());
-            context.keep_response = true;
+    /// Whether the upstream keeps the answer itself.
+    fn is_native(&self) -> bool {
+        !self.runs
+            && self
+                .route
+                .targets()
+                .iter()
+                .all(|target| self.speaks(target))
+    }
+
+    fn field(&self, name: &str) -> Option<&str> {
+        self.incoming.raw.get(name).filter(|value| *value != "null")
+    }
+
+    /// Whether nothing in it can be of ours, and nothing of it is kept here.
+    fn may_go_as_it_is(&self) -> bool {
+        let input = self.incoming.raw.get("input");
+        self.is_native()
+            && self.field("previous_response_id").is_none()
+            && self.field("conversation").is_none()
+            && !compaction::may_be_in(input)
+            && references::find(input).is_empty()
+    }
+
+    async fn prepare(self) -> Result<Option<(Bytes, Option<Kept>)>, Failure> {
+        let native = self.is_native();
+        let before = self.before(native).await?;
+        let input = self.input().await?;
+        if native && !before.previous && before.conversation.is_none() && !input.changed {
+            return Ok(None);
+        }
+        let mut said = before.items;
+        let old = said.len();
+        said.extend(input.items);
+        if before.conversation.is_some() && said.len() >= MAX_CONVERSATION_ITEMS {
+            return Err(refusals::conversation_full());
+        }
+        let mut sent = items::sendable(&said);
+        if native {
+            items::without_foreign_thoughts(&mut sent);
+        }
+        // Also in what was said before.
+        compaction::open_all(&mut sent)?;
+        let sent = Value::Array(sent).to_string();
+        if sent.len() > MAX_CONVERSATION {
+            return Err(refusals::too_long());
+        }
+        let mut edits = Vec::new();
+        if before.previous || !native {
+            edits.push(Edit::Remove("previous_response_id"));
+        }
+        if before.conversation.is_some() || !native {
+            edits.push(Edit::Remove("conversation"));
+        }
+        if old > 0 || input.changed {
+            edits.push(Edit::Set("input", &sent));
+        }
+        if !self
+            .route
+            .targets()
+            .iter()
+            .any(|target| self.speaks(target))
+        {
+            // It is we who keep it; the upstream has no such thing, or means another.
+            edits.push(Edit::Remove("store"));
+        }
+        let body = self.incoming.raw.edited(&edits).into();
+        let shift = InputShift::new(old, (old > 0 || input.changed).then_some(self.incoming.raw));
+        let kept = self.kept(native, said, old, before.conversation, shift);
+        Ok(Some((body, kept)))
+    }
+
+    /// What was said before, where that is kept here.
+    async fn before(&self, native: bool) -> Result<Before, Failure> {
+        let raw = self.incoming.raw;
+        let previous = raw.get_str("previous_response_id");
+        let conversation = conversation::named(raw.get("conversation"))?;
+        let (store, tenant) = (self.app.store(), &self.caller.tenant);
+        match (previous, conversation) {
+            (None, None) => Ok(Before::default()),
+            (Some(_), Some(_)) => Err(refusals::mutually_exclusive()),
+            (Some(id), None) => match store.load_response(tenant, &id).await {
+                Ok(record) => Ok(Before {
+                    items: items::said(&record).map_err(|error| refusals::malformed(&error))?,
+                    previous: true,
+                    conversation: None,
+                }),
+                Err(StoreError::NotFound { .. } | StoreError::Nul) if native => {
+                    Ok(Before::default())
+                }
+                Err(StoreError::NotFound { .. } | StoreError::Nul) => {
+                    Err(refusals::previous_not_found(&id))
+                }
+                Err(error) => Err(ApiError::from(error).into()),
+            },
+            (None, Some(id)) => match conversation::items(store, tenant, &id).await? {
+                Some(items) => Ok(Before {
+                    items,
+                    previous: false,
+                    conversation: Some(id),
+                }),
+                None if native => Ok(Before::default()),
+                None => Err(refusals::conversation_not_found(&id)),
+            },
         }
     }
 
-    /// Keeps the answer. If that fails the client has its answer all the same; it just
-    /// cannot be gone on from.
-    pub(super) async fn save(self, response: &Value) {
-        let Some(place) = self.place else {
-            return;
+    /// The items of the request itself, with those that it refers to.
+    async fn input(&self) -> Result<Input, Failure> {
+        let input = self.incoming.raw.get("input");
+        let references = references::find(input);
+        let (store, tenant) = (self.app.store(), &self.caller.tenant);
+        let mut found = references::look_up(store, tenant, &references).await?;
+        // An upstream that keeps answers may know what we do not.
+        let any_speaks = self
+            .route
+            .targets()
+            .iter()
+            .any(|target| self.speaks(target));
+        let stores = self.incoming.raw.get("store") != Some("false");
+        let mut items = items::input(input)?;
+        let mut changed = compaction::may_be_in(input);
+        for (index, id) in &references {
+            let item = found.get_mut(id);
+            match (item, items.get_mut(*index)) {
+                (Some(item), Some(place)) => {
+                    *place = item.clone();
+                    changed = true;
+                }
+                (None, _) if !any_speaks => {
+                    return Err(refusals::item_not_found(*index, id, stores));
+                }
+                _ => {}
+            }
+        }
+        Ok(Input { items, changed })
+    }
+
+    /// How the answer is to be kept.
+    fn kept(
+        &self,
+        native: bool,
+        said: Vec<Value>,
+        old: usize,
+        conversation: Option<String>,
+        shift: InputShift,
+    ) -> Option<Kept> {
+        if self.incoming.task != Task::Generate {
+            return None;
+        }
+        let raw = self.incoming.raw;
+        let stores = !native && raw.get("store") != Some("false");
+        let input = match conversation {
+            Some(_) => said.get(old..).unwrap_or_default().to_vec(),
+            None => Vec::new(),
         };
-        let response = response.to_string();
-        if place.conversation.len().saturating_add(response.len()) > 2 * MAX_CONVERSATION {
-            tracing::warn!(id = place.id, "an answer is too long to be kept");
-            return;
-        }
-        let new = NewResponse {
-            id: &place.id,
-            conversation: &place.conversation,
-            response: &response,
-            expires_in: place.expires_in,
-        };
-        if let Err(error) = place.store.save_response(&place.tenant, &new).await {
-            tracing::warn!(id = place.id, %error, "cannot keep an answer");
-        }
+        let place = stores.then(|| Place {
+            id: items::new_id("resp"),
+            conversation: Value::Array(said).to_string(),
+        });
+        Some(Kept::Response(Box::new(KeptResponse {
+            store: self.app.store().clone(),
+            tenant: self.caller.tenant.clone(),
+            previous: raw.get_str("previous_response_id"),
+            conversation,
+            input,
+            shift,
+            place,
+            expires_in: self.app.settings().responses_kept,
+        })))
     }
-}
-
-/// As OpenAI says it.
-fn not_found(id: &str) -> Failure {
-    refused(
-        "previous_response_not_found",
-        Some("previous_response_id"),
-        format!("Previous response with id '{}' not found.", excerpt(id)),
-    )
-}
-
-fn no_conversations(route: &Route) -> Failure {
-    let message = format!(
-        "conversation: the provider of model `{}` has no conversations of its own, and none are \
-         kept here; send the items, or use previous_response_id",
-        excerpt(route.name())
-    );
-    refused("unsupported_parameter", Some("conversation"), message)
-}
-
-fn too_long() -> Failure {
-    let message = format!(
-        "the conversation has more than {MAX_CONVERSATION} bytes, which is too much to be kept; \
-         begin a new one, or send the items with store: false"
-    );
-    refused("conversation-too-long", Some("input"), message)
-}
-
-fn refused(code: &str, param: Option<&str>, message: String) -> Failure {
-    let error = NeutralError {
-        code: Some(code.to_owned()),
-        param: param.map(str::to_owned),
-        ..NeutralError::new(ErrorKind::InvalidRequest, message)
-    };
-    Refusal {
-        error: Box::new(error),
-        retry_after: None,
-        retry: false,
-    }
-    .into()
-}
-
-fn broken(error: &serde_json::Error) -> Failure {
-    ApiError::internal("response-malformed", error).into()
 }

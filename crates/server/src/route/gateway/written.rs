@@ -13,7 +13,7 @@ use prowess_wire::StreamWriter;
 use prowess_wire::neutral::{Delta, StreamEvent, Usage};
 use tokio::time::{Instant, Sleep};
 
-use super::answer::Reply;
+use super::answer::{self, Reply};
 use super::dropped::LeftOut;
 
 /// Events that are ready at once are sent in one piece of about this size.
@@ -59,6 +59,9 @@ impl<S> Written<S> {
             error.request_id.get_or_insert_with(|| id.to_string());
         }
         self.count(&event);
+        if matches!(event, StreamEvent::MessageDelta { .. }) {
+            self.writer.set_completed(answer::now());
+        }
         if matches!(event, StreamEvent::MessageStop)
             && let Some(comment) = self.left_out.take_comment()
         {
@@ -66,9 +69,12 @@ impl<S> Written<S> {
         }
         self.writer.write(&event, out);
         self.left_out.of_answer(&self.writer.take_dropped());
+        if let Some(kept) = &mut self.reply.kept {
+            kept.hear(&event);
+        }
         if matches!(event, StreamEvent::MessageStop)
-            && let Some(kept) = self.reply.kept.take()
-            && let Some(response) = self.writer.take_response()
+            && let Some(mut kept) = self.reply.kept.take()
+            && let Some(response) = kept.streamed(&mut self.writer)
         {
             let save = async move { kept.save(&response).await };
             self.keeping = Some((save.boxed(), std::mem::take(out).into()));
@@ -103,7 +109,7 @@ impl<S> Written<S> {
 fn length(delta: &Delta) -> usize {
     match delta {
         Delta::Text(text) | Delta::InputJson(text) | Delta::Thinking(text) => text.len(),
-        Delta::Signature(_) | Delta::Other(_) => 0,
+        Delta::Signature(_) | Delta::Other(_) | Delta::Rest(_) => 0,
     }
 }
 

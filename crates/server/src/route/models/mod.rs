@@ -1,6 +1,7 @@
 //! `/v1/models`: what the configuration offers and, where that is wanted, what the
 //! providers list themselves.
 
+mod delete;
 mod get;
 mod list;
 mod upstreams;
@@ -13,6 +14,7 @@ use axum::routing;
 use serde_json::{Value, json};
 
 use crate::app::App;
+use crate::auth::Caller;
 use crate::dialect::Dialect;
 use crate::error::ApiError;
 
@@ -20,7 +22,17 @@ pub(super) fn routes() -> Router<App> {
     Router::new()
         .route("/models", routing::get(list::list))
         // Names of models hold slashes.
-        .route("/models/{*model}", routing::get(get::get))
+        .route(
+            "/models/{*model}",
+            routing::get(get::get).delete(delete::delete),
+        )
+}
+
+/// Whether a caller may call a model of this name.
+fn is_there(app: &App, caller: &Caller, name: &str) -> bool {
+    let providers = app.settings().providers.as_ref();
+    let route = providers.and_then(|providers| providers.route(name).ok());
+    route.is_some() && caller.may_use(name)
 }
 
 /// A model is configured, not made: it has no date of its own.

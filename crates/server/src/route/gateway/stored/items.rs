@@ -15,7 +15,7 @@ pub(super) fn said(record: &ResponseRecord) -> Result<Vec<Value>, serde_json::Er
 }
 
 /// The items of a request's input, each with a type and an id.
-pub(super) fn input(input: Option<&str>) -> Result<Vec<Value>, WireError> {
+pub(in crate::route::gateway) fn input(input: Option<&str>) -> Result<Vec<Value>, WireError> {
     let input = input.and_then(|text| serde_json::from_str(text).ok());
     match input {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -34,7 +34,7 @@ pub(super) fn input(input: Option<&str>) -> Result<Vec<Value>, WireError> {
 }
 
 /// An item with its type and an id.
-fn named(mut item: Value) -> Value {
+pub(in crate::route::gateway) fn named(mut item: Value) -> Value {
     let Some(fields) = item.as_object_mut() else {
         return item;
     };
@@ -46,20 +46,54 @@ fn named(mut item: Value) -> Value {
         Some("function_call") => "fc",
         Some("function_call_output") => "fco",
         Some("reasoning") => "rs",
+        // It has another's.
+        Some("item_reference") => return item,
         _ => "item",
     };
-    fields.entry("id").or_insert_with(|| new_id(prefix).into());
+    if !fields.get("id").is_some_and(Value::is_string) {
+        fields.insert("id".to_owned(), new_id(prefix).into());
+    }
     item
 }
 
-/// The items as an upstream is to get them: ids of ours mean nothing there. Those of
-/// thoughts do, and belong to what is sealed in them.
+/// An item as it is given out: with a status, and content of a message in parts.
+pub(in crate::route::gateway) fn complete(mut item: Value) -> Value {
+    let Some(fields) = item.as_object_mut() else {
+        return item;
+    };
+    let kind = fields.get("type").and_then(Value::as_str);
+    if let Some("message" | "function_call" | "function_call_output") = kind {
+        fields.entry("status").or_insert_with(|| "completed".into());
+    }
+    let assistant = fields.get("role").and_then(Value::as_str) == Some("assistant");
+    if let Some(Value::String(text)) = fields.get("content") {
+        let part = match assistant {
+            true => json!({ "type": "output_text", "text": text, "annotations": [] }),
+            false => json!({ "type": "input_text", "text": text }),
+        };
+        fields.insert("content".to_owned(), json!([part]));
+    }
+    item
+}
+
+/// The items as an upstream is to get them. Ids of ours mean nothing there, and of most
+/// items no id is needed. Those of thoughts are, and belong to what is sealed in them.
 pub(super) fn sendable(items: &[Value]) -> Vec<Value> {
     let mut items = items.to_vec();
     for item in &mut items {
-        if let Some(fields) = item.as_object_mut()
-            && fields.get("type").and_then(Value::as_str) != Some("reasoning")
-        {
+        let Some(fields) = item.as_object_mut() else {
+            continue;
+        };
+        let kind = fields.get("type").and_then(Value::as_str);
+        let id = fields.get("id").and_then(Value::as_str);
+        let named = match kind {
+            Some("reasoning" | "item_reference") => continue,
+            // A message may leave its type out.
+            None | Some("message") => true,
+            Some(kind) if CALLS.contains(&kind) => true,
+            Some(_) => id.is_some_and(is_made_here),
+        };
+        if named {
             fields.shift_remove("id");
             fields.shift_remove("status");
         }
@@ -67,8 +101,46 @@ pub(super) fn sendable(items: &[Value]) -> Vec<Value> {
     items
 }
 
+/// Items that the upstream knows by `call_id`.
+const CALLS: [&str; 8] = [
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "shell_call",
+    "shell_call_output",
+    "apply_patch_call",
+    "apply_patch_call_output",
+];
+
+/// Whether an id is one that [`new_id`] made, or is made of such a one.
+fn is_made_here(id: &str) -> bool {
+    let Some((_, rest)) = id.split_once('_') else {
+        return false;
+    };
+    let (random, number) = rest.split_once('_').unwrap_or((rest, ""));
+    random.len() == 32
+        && random.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Leaves out thoughts that only another provider can read: their seal, or their id, is
+/// of ours.
+pub(super) fn without_foreign_thoughts(items: &mut Vec<Value>) {
+    items.retain(|item| {
+        if item.get("type").and_then(Value::as_str) != Some("reasoning") {
+            return true;
+        }
+        let text = |key: &str| item.get(key).and_then(Value::as_str);
+        match text("encrypted_content") {
+            Some(sealed) => !sealed.starts_with("pw1"),
+            None => !text("id").is_some_and(is_made_here),
+        }
+    });
+}
+
 /// An id by which nothing can be found but by those who were told.
-pub(super) fn new_id(prefix: &str) -> String {
+pub(in crate::route::gateway) fn new_id(prefix: &str) -> String {
     let mut random = [0_u8; 16];
     // Whoever knows an id still needs a key of its tenant.
     let _ = getrandom::fill(&mut random);

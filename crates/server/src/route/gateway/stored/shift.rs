@@ -5,18 +5,18 @@ use prowess_wire::raw::RawObject;
 
 /// How the input of a request was changed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::route::gateway) struct Before {
+pub(in crate::route::gateway) struct InputShift {
     /// Items that were put before the client's.
     items: usize,
     /// Whether the client's input was one text, and is an item now.
     was_text: bool,
 }
 
-impl Before {
+impl InputShift {
     /// `changed` is the request whose input was changed, if it was.
     pub(super) fn new(items: usize, changed: Option<&RawObject<'_>>) -> Self {
         let input = changed.and_then(|raw| raw.get("input"));
-        Before {
+        InputShift {
             items,
             was_text: input.is_some_and(|input| input.trim_start().starts_with('"')),
         }
@@ -50,24 +50,24 @@ mod tests {
         let text = RawObject::parse(br#"{"input": "Hi"}"#).unwrap();
         for (before, field, known) in [
             (
-                Before::default(),
+                InputShift::default(),
                 "input[3].content[0]",
                 "input[3].content[0]",
             ),
             (
-                Before::new(2, Some(&list)),
+                InputShift::new(2, Some(&list)),
                 "input[1]",
                 "previous_response_id",
             ),
             (
-                Before::new(2, Some(&list)),
+                InputShift::new(2, Some(&list)),
                 "input[3].output[0]",
                 "input[1].output[0]",
             ),
-            (Before::new(2, Some(&text)), "input[2].content[0]", "input"),
-            (Before::new(2, Some(&text)), "input", "input"),
-            (Before::new(2, Some(&list)), "tools[0]", "tools[0]"),
-            (Before::new(2, Some(&list)), "input[x]", "input[x]"),
+            (InputShift::new(2, Some(&text)), "input[2].content[0]", "input"),
+            (InputShift::new(2, Some(&text)), "input", "input"),
+            (InputShift::new(2, Some(&list)), "tools[0]", "tools[0]"),
+            (InputShift::new(2, Some(&list)), "input[x]", "input[x]"),
         ] {
             assert_eq!(before.client_path(field), known, "{field}");
         }

@@ -1,0 +1,24 @@
+//! `DELETE /v1/chat/completions/{id}`
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+
+use super::failed;
+use crate::app::App;
+use crate::auth::{Caller, Need};
+use crate::error::ApiError;
+use crate::extract::Path;
+
+pub(super) async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    caller.may(Need::UseModels)?;
+    let deleted = app.store().delete_chat(&caller.tenant, &id).await;
+    deleted.map_err(failed(&id))?;
+    Ok(Json(
+        json!({ "id": id, "object": "chat.completion.deleted", "deleted": true }),
+    ))
+}

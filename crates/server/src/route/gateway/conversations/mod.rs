@@ -1,0 +1,130 @@
+//! Below `/v1/conversations`: conversations that are kept here, and their items.
+//!
+//! A request to a model that names one goes on from it, whatever provider answers; see
+//! `stored`.
+
+mod create;
+mod delete;
+mod get;
+mod items;
+mod update;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::routing;
+use prowess_store::{ConversationRecord, Error as StoreError, NewItem};
+use prowess_wire::excerpt;
+use serde_json::{Value, json};
+
+use super::stored::items as kept;
+use crate::app::App;
+use crate::error::ApiError;
+
+/// Items that may be sent in one request.
+const MAX_ITEMS: usize = 20;
+
+/// The routes, at the places that `at` gives for their paths.
+pub(super) fn routes(at: impl Fn(&str) -> String) -> Router<App> {
+    Router::new()
+        .route(&at("/conversations"), routing::post(create::create))
+        .route(
+            &at("/conversations/{id}"),
+            routing::get(get::get)
+                .post(update::update)
+                .delete(delete::delete),
+        )
+        .route(
+            &at("/conversations/{id}/items"),
+            routing::get(items::list::list).post(items::create::create),
+        )
+        .route(
+            &at("/conversations/{id}/items/{item}"),
+            routing::get(items::get::get).delete(items::delete::delete),
+        )
+}
+
+/// A conversation as OpenAI shows it.
+fn shown(record: &ConversationRecord) -> Value {
+    let metadata: Value = serde_json::from_str(&record.metadata).unwrap_or_else(|_| json!({}));
+    json!({
+        "id": record.id,
+        "object": "conversation",
+        "created_at": record.created_at.as_seconds(),
+        "metadata": metadata,
+    })
+}
+
+/// Reads `items`, each with a type, an id and a status.
+fn read_items(items: Option<&Value>) -> Result<Vec<(String, String)>, ApiError> {
+    let items = match items {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(items)) => items,
+        Some(_) => return Err(invalid("items", "must be a list of items")),
+    };
+    if items.len() > MAX_ITEMS {
+        return Err(invalid("items", "may have 20 items in one request"));
+    }
+    items.iter().enumerate().map(read_item).collect()
+}
+
+fn read_item((index, item): (usize, &Value)) -> Result<(String, String), ApiError> {
+    let path = format!("items[{index}]");
+    let Some(fields) = item.as_object() else {
+        return Err(invalid(&path, "must be an object"));
+    };
+    let kind = fields.get("type").and_then(Value::as_str);
+    match kind {
+        Some("item_reference") => {
+            return Err(invalid(&path, "must be an item, not a reference to one"));
+        }
+        None if !fields.contains_key("role") => {
+            return Err(invalid(&format!("{path}.type"), "is missing"));
+        }
+        _ => {}
+    }
+    let item = kept::complete(kept::named(item.clone()));
+    let id = item.get("id").and_then(Value::as_str).unwrap_or_default();
+    Ok((id.to_owned(), item.to_string()))
+}
+
+fn new_items(items: &[(String, String)]) -> Vec<NewItem<'_>> {
+    items
+        .iter()
+        .map(|(id, item)| NewItem { id, item })
+        .collect()
+}
+
+/// What the store says, in the words of OpenAI's API.
+fn failed(id: &str) -> impl Fn(StoreError) -> ApiError + '_ {
+    move |error| match error {
+        StoreError::NotFound {
+            kind: prowess_store::Kind::Conversation,
+            ..
+        } => not_found(id),
+        StoreError::NotFound {
+            kind: prowess_store::Kind::ConversationItem,
+            id: item,
+        } => {
+            let message = format!("Item with id '{}' not found.", excerpt(&item));
+            ApiError::new(
+                StatusCode::NOT_FOUND,
+                "conversation-item-not-found",
+                message,
+            )
+        }
+        StoreError::Invalid {
+            field: "after",
+            reason,
+        } => invalid("after", &reason),
+        other => other.into(),
+    }
+}
+
+fn not_found(id: &str) -> ApiError {
+    let message = format!("Conversation with id '{}' not found.", excerpt(id));
+    ApiError::new(StatusCode::NOT_FOUND, "conversation-not-found", message)
+}
+
+fn invalid(param: &str, what: &str) -> ApiError {
+    ApiError::bad_request("value-invalid", format!("{param}: {what}")).with("param", param)
+}

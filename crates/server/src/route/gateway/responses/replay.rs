@@ -1,0 +1,259 @@
+//! A stored answer, told once more as the events that it could have been streamed in.
+
+use prowess_wire::sse::write_json;
+use serde_json::{Map, Value, json};
+
+/// The events of an answer after one of them, as bytes of a stream.
+pub(super) fn events(response: &Value, starting_after: Option<u64>) -> Vec<u8> {
+    let mut replay = Replay {
+        out: Vec::new(),
+        next: 0,
+        starting_after,
+    };
+    let mut begun = response.clone();
+    if let Some(fields) = begun.as_object_mut() {
+        fields.insert("status".to_owned(), "in_progress".into());
+        fields.insert("output".to_owned(), json!([]));
+        for key in ["usage", "incomplete_details", "completed_at"] {
+            fields.entry(key).and_modify(|value| *value = Value::Null);
+        }
+    }
+    replay.tell("response.created", json!({ "response": begun }));
+    replay.tell("response.in_progress", json!({ "response": begun }));
+    let output = response.get("output").and_then(Value::as_array);
+    for (index, item) in output.into_iter().flatten().enumerate() {
+        Item { index, item }.tell(&mut replay);
+    }
+    let last = match response.get("status").and_then(Value::as_str) {
+        Some("incomplete") => "response.incomplete",
+        Some("failed") => "response.failed",
+        _ => "response.completed",
+    };
+    replay.tell(last, json!({ "response": response }));
+    replay.out
+}
+
+struct Replay {
+    out: Vec<u8>,
+    next: u64,
+    starting_after: Option<u64>,
+}
+
+impl Replay {
+    fn tell(&mut self, name: &str, fields: Value) {
+        let number = self.next;
+        self.next += 1;
+        if self.starting_after.is_some_and(|after| number <= after) {
+            return;
+        }
+        let mut event = Map::new();
+        event.insert("type".to_owned(), name.into());
+        event.insert("sequence_number".to_owned(), number.into());
+        if let Value::Object(fields) = fields {
+            event.extend(fields);
+        }
+        write_json(&mut self.out, name, &event);
+    }
+}
+
+/// One item of an answer.
+struct Item<'a> {
+    index: usize,
+    item: &'a Value,
+}
+
+impl Item<'_> {
+    fn text(&self, key: &str) -> &str {
+        self.item.get(key).and_then(Value::as_str).unwrap_or("")
+    }
+
+    fn parts(&self, key: &str) -> &[Value] {
+        let parts = self.item.get(key).and_then(Value::as_array);
+        parts.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    fn tell(&self, replay: &mut Replay) {
+        let index = self.index;
+        let begun = self.begun();
+        let added = json!({ "output_index": index, "item": begun });
+        replay.tell("response.output_item.added", added);
+        match self.text("type") {
+            "message" => self.tell_message(replay),
+            "reasoning" => self.tell_reasoning(replay),
+            "function_call" => {
+                let name = "response.function_call_arguments";
+                self.tell_input(replay, name, "arguments");
+            }
+            "custom_tool_call" => {
+                self.tell_input(replay, "response.custom_tool_call_input", "input");
+            }
+            _ => {}
+        }
+        let done = json!({ "output_index": index, "item": self.item });
+        replay.tell("response.output_item.done", done);
+    }
+
+    /// The item before anything of it was said.
+    fn begun(&self) -> Value {
+        let mut begun = self.item.clone();
+        let empty: &[(&str, Value)] = match self.text("type") {
+            "message" => &[("content", json!([]))],
+            "reasoning" => &[("summary", json!([])), ("content", json!([]))],
+            "function_call" => &[("arguments", "".into())],
+            "custom_tool_call" => &[("input", "".into())],
+            _ => return begun,
+        };
+        if let Some(fields) = begun.as_object_mut() {
+            for (key, value) in empty {
+                fields.entry(*key).and_modify(|old| *old = value.clone());
+            }
+            fields
+                .entry("status")
+                .and_modify(|status| *status = "in_progress".into());
+        }
+        begun
+    }
+
+    /// An event about the item; `fields` are those of the event alone.
+    fn event(&self, replay: &mut Replay, name: &str, fields: Value) {
+        let mut event = Map::new();
+        event.insert("item_id".to_owned(), self.text("id").into());
+        event.insert("output_index".to_owned(), self.index.into());
+        if let Value::Object(fields) = fields {
+            event.extend(fields);
+        }
+        replay.tell(name, Value::Object(event));
+    }
+
+    fn tell_message(&self, replay: &mut Replay) {
+        for (at, part) in self.parts("content").iter().enumerate() {
+            let kind = part.get("type").and_then(Value::as_str).unwrap_or("");
+            let (field, name) = match kind {
+                "output_text" => ("text", "response.output_text"),
+                "refusal" => ("refusal", "response.refusal"),
+                _ => continue,
+            };
+            let text = part.get(field).and_then(Value::as_str).unwrap_or("");
+            let mut begun = part.clone();
+            if let Some(fields) = begun.as_object_mut() {
+                fields.insert(field.to_owned(), "".into());
+                fields
+                    .entry("annotations")
+                    .and_modify(|annotations| *annotations = json!([]));
+            }
+            let fields = json!({ "content_index": at, "part": begun });
+            self.event(replay, "response.content_part.added", fields);
+            let fields = json!({ "content_index": at, "delta": text, "logprobs": [] });
+            self.event(replay, &format!("{name}.delta"), fields);
+            self.tell_annotations(replay, at, part);
+            let mut fields = json!({ "content_index": at, "logprobs": [] });
+            if let Some(fields) = fields.as_object_mut() {
+                fields.insert(field.to_owned(), text.into());
+            }
+            self.event(replay, &format!("{name}.done"), fields);
+            let fields = json!({ "content_index": at, "part": part });
+            self.event(replay, "response.content_part.done", fields);
+        }
+    }
+
+    fn tell_annotations(&self, replay: &mut Replay, at: usize, part: &Value) {
+        let annotations = part.get("annotations").and_then(Value::as_array);
+        for (n, annotation) in annotations.into_iter().flatten().enumerate() {
+            let fields = json!({
+                "content_index": at,
+                "annotation_index": n,
+                "annotation": annotation,
+            });
+            self.event(replay, "response.output_text.annotation.added", fields);
+        }
+    }
+
+    fn tell_reasoning(&self, replay: &mut Replay) {
+        for (at, part) in self.parts("summary").iter().enumerate() {
+            let text = part.get("text").and_then(Value::as_str).unwrap_or("");
+            let begun = json!({ "type": "summary_text", "text": "" });
+            for (name, key, value) in [
+                ("part.added", "part", begun),
+                ("text.delta", "delta", text.into()),
+                ("text.done", "text", text.into()),
+                ("part.done", "part", part.clone()),
+            ] {
+                let fields = json!({ "summary_index": at, key: value });
+                self.event(
+                    replay,
+                    &format!("response.reasoning_summary_{name}"),
+                    fields,
+                );
+            }
+        }
+        for (at, part) in self.parts("content").iter().enumerate() {
+            let text = part.get("text").and_then(Value::as_str).unwrap_or("");
+            for (name, key) in [("delta", "delta"), ("done", "text")] {
+                let fields = json!({ "content_index": at, key: text });
+                self.event(replay, &format!("response.reasoning_text.{name}"), fields);
+            }
+        }
+    }
+
+    fn tell_input(&self, replay: &mut Replay, name: &str, key: &str) {
+        let text = self.text(key);
+        self.event(replay, &format!("{name}.delta"), json!({ "delta": text }));
+        self.event(replay, &format!("{name}.done"), json!({ key: text }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(response: &Value, after: Option<u64>) -> Vec<(String, Value)> {
+        let text = String::from_utf8(events(response, after)).unwrap();
+        let events = text.split("\n\n").filter(|event| !event.is_empty());
+        let read = |event: &str| {
+            let (name, data) = event.split_once('\n').unwrap();
+            let data = data.strip_prefix("data: ").unwrap();
+            let name = name.strip_prefix("event: ").unwrap();
+            (name.to_owned(), serde_json::from_str(data).unwrap())
+        };
+        events.map(read).collect()
+    }
+
+    fn answer() -> Value {
+        json!({
+            "id": "resp_1", "status": "completed", "usage": {"input_tokens": 1},
+            "output": [
+                {"type": "reasoning", "id": "rs_1", "summary": [
+                    {"type": "summary_text", "text": "hm"},
+                ]},
+                {"type": "message", "id": "msg_1", "status": "completed", "content": [
+                    {"type": "output_text", "text": "Hi", "annotations": [{"type": "url_citation"}]},
+                    {"type": "refusal", "refusal": "No"},
+                ]},
+                {"type": "function_call", "id": "fc_1", "arguments": "{}", "name": "f"},
+                {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+            ],
+        })
+    }
+
+    #[test]
+    fn an_answer_is_told_in_the_events_of_a_stream() {
+        let told = told(&answer(), None);
+        let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+        insta::assert_snapshot!(names.join("\n"));
+        for (at, (name, event)) in told.iter().enumerate() {
+            assert_eq!(event["sequence_number"], at);
+            assert_eq!(event["type"], name.as_str());
+        }
+        let first = &told[0].1["response"];
+        assert_eq!(first["status"], "in_progress");
+        assert_eq!(first["usage"], Value::Null);
+        assert_eq!(told.last().unwrap().1["response"], answer());
+    }
+
+    #[test]
+    fn it_goes_on_after_an_event() {
+        let all = told(&answer(), None);
+        assert_eq!(told(&answer(), Some(3)), all[4..]);
+        assert!(told(&answer(), Some(99)).is_empty());
+    }
+}

@@ -1,0 +1,122 @@
+//! Chat completions that clients asked to be stored.
+//!
+//! OpenAI itself stores those of its own models; all others are stored here.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use prowess_provider::{Incoming, Route, Target, Task};
+use prowess_store::{NewChat, Store, TenantId};
+use prowess_wire::neutral::{Collector, StreamEvent};
+use prowess_wire::raw::Edit;
+use prowess_wire::{Client, Dialect, ReplyContext, write_response};
+use serde_json::Value;
+
+use super::{Kept, items};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::metadata;
+use crate::route::gateway::answer;
+use crate::route::gateway::failure::Failure;
+
+/// How a chat completion is to be stored.
+pub(in crate::route::gateway) struct KeptChat {
+    store: Store,
+    tenant: TenantId,
+    model: String,
+    metadata: BTreeMap<String, String>,
+    messages: String,
+    expires_in: Duration,
+    /// What was streamed so far; nothing once it cannot be stored.
+    streamed: Option<Collector>,
+    context: ReplyContext,
+}
+
+/// The request as the model is to get it, and how its answer is stored; nothing when it
+/// is not to be, or OpenAI does it.
+pub(super) fn prepare(
+    app: &App,
+    caller: &Caller,
+    incoming: &Incoming<'_>,
+    route: &Route,
+) -> Result<Option<(Bytes, Option<Kept>)>, Failure> {
+    let raw = incoming.raw;
+    let stores = incoming.task == Task::Generate && raw.get("store") == Some("true");
+    if !stores || route.targets().iter().any(Target::is_openai) {
+        return Ok(None);
+    }
+    let notes: Option<Value> = raw
+        .get("metadata")
+        .and_then(|text| serde_json::from_str(text).ok());
+    let kept = KeptChat {
+        store: app.store().clone(),
+        tenant: caller.tenant.clone(),
+        model: raw.get_str("model").unwrap_or_default(),
+        metadata: metadata::read(notes.as_ref())?,
+        messages: raw.get("messages").unwrap_or("[]").to_owned(),
+        expires_in: app.settings().responses_kept,
+        streamed: Some(Collector::new(Dialect::Chat)),
+        context: ReplyContext::default(),
+    };
+    let speaks = |target: &Target| target.speaks(incoming.client, incoming.task);
+    let body = match route.targets().iter().any(speaks) {
+        true => incoming.body.clone(),
+        // It is we who keep both; they mean nothing to the model.
+        false => raw
+            .edited(&[Edit::Remove("store"), Edit::Remove("metadata")])
+            .into(),
+    };
+    Ok(Some((body, Some(Kept::Chat(Box::new(kept))))))
+}
+
+impl KeptChat {
+    pub(super) fn adjust(&mut self, context: &mut ReplyContext) {
+        let id = items::new_id("chatcmpl");
+        context.id = Some(id.replacen("chatcmpl_", "chatcmpl-", 1));
+        self.context = context.clone();
+    }
+
+    /// Notes a piece of an answer that is streamed.
+    pub(super) fn hear(&mut self, event: StreamEvent) {
+        let heard = self.streamed.as_mut().map(|streamed| streamed.push(event));
+        if let Some(Err(_)) = heard {
+            self.streamed = None;
+        }
+    }
+
+    /// The answer that was streamed, once it has ended well.
+    pub(super) fn streamed(&mut self) -> Option<Value> {
+        let whole = self.streamed.take()?.finish().ok()?;
+        let (mut body, _) = write_response(Client::Chat, &whole, &self.context);
+        if let (None, Some(body)) = (&self.context.id, body.as_object_mut()) {
+            // One that passes as it came has the id that the upstream gave it.
+            body.insert("id".to_owned(), whole.id.into());
+        }
+        Some(body)
+    }
+
+    /// The answer passes as it came.
+    pub(super) fn passes(&mut self) {
+        self.context.created = answer::now();
+    }
+
+    pub(super) async fn save(self, completion: &Value) {
+        let Some(id) = completion.get("id").and_then(Value::as_str) else {
+            tracing::warn!("a chat completion without an id cannot be stored");
+            return;
+        };
+        let text = completion.to_string();
+        let new = NewChat {
+            id,
+            model: &self.model,
+            metadata: &self.metadata,
+            messages: &self.messages,
+            completion: &text,
+            expires_in: self.expires_in,
+        };
+        if let Err(error) = self.store.save_chat(&self.tenant, &new).await {
+            tracing::warn!(id, %error, "cannot store a chat completion");
+        }
+    }
+}

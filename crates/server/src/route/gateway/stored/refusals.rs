@@ -1,0 +1,127 @@
+//! Why a request cannot go on from what it names, in the words of OpenAI's API.
+
+use prowess_store::MAX_CONVERSATION_ITEMS;
+use prowess_wire::excerpt;
+use prowess_wire::neutral::{ApiError as NeutralError, ErrorKind};
+
+use super::MAX_CONVERSATION;
+use crate::error::ApiError;
+use crate::limits::Refusal;
+use crate::route::gateway::failure::Failure;
+
+pub(super) fn previous_not_found(id: &str) -> Failure {
+    refused(
+        ErrorKind::InvalidRequest,
+        Some("previous_response_not_found"),
+        Some("previous_response_id"),
+        format!("Previous response with id '{}' not found.", excerpt(id)),
+    )
+}
+
+pub(super) fn conversation_not_found(id: &str) -> Failure {
+    refused(
+        ErrorKind::NotFound,
+        Some("conversation_not_found"),
+        Some("conversation"),
+        format!("Conversation with id '{}' not found.", excerpt(id)),
+    )
+}
+
+/// An item that is not stored for this tenant, by its place in the input.
+pub(super) fn item_not_found(index: usize, id: &str, store: bool) -> Failure {
+    let hint = if store {
+        ""
+    } else {
+        " Items are not persisted when `store` is set to false. Try again with `store` set to \
+         true, or remove this item from your input."
+    };
+    refused(
+        ErrorKind::NotFound,
+        None,
+        Some(&format!("input[{index}]")),
+        format!("Item with id '{}' not found.{hint}", excerpt(id)),
+    )
+}
+
+pub(super) fn too_many_references(most: usize) -> Failure {
+    let message = format!("input: has more than {most} item references; send the items themselves");
+    let kind = ErrorKind::InvalidRequest;
+    refused(kind, Some("too_many_items"), Some("input"), message)
+}
+
+pub(super) fn mutually_exclusive() -> Failure {
+    refused(
+        ErrorKind::InvalidRequest,
+        Some("mutually_exclusive_parameters"),
+        None,
+        "Mutually exclusive parameters: 'previous_response_id' and 'conversation'. Ensure you \
+         are only providing one of these parameters."
+            .to_owned(),
+    )
+}
+
+pub(super) fn conversation_invalid() -> Failure {
+    refused(
+        ErrorKind::InvalidRequest,
+        Some("invalid_type"),
+        Some("conversation"),
+        "Invalid type for 'conversation': expected a conversation's id, or an object with one in \
+         `id`."
+            .to_owned(),
+    )
+}
+
+pub(super) fn conversation_full() -> Failure {
+    let message = format!(
+        "conversation: has {MAX_CONVERSATION_ITEMS} items, which is the most; delete some, or go \
+         on in a new conversation"
+    );
+    let kind = ErrorKind::InvalidRequest;
+    refused(
+        kind,
+        Some("conversation-full"),
+        Some("conversation"),
+        message,
+    )
+}
+
+pub(super) fn compaction_unreadable(index: usize) -> Failure {
+    refused(
+        ErrorKind::InvalidRequest,
+        Some("invalid_encrypted_content"),
+        Some(&format!("input[{index}].encrypted_content")),
+        format!("input[{index}]: the encrypted content of this compaction item cannot be read"),
+    )
+}
+
+pub(super) fn too_long() -> Failure {
+    let message = format!(
+        "the conversation has more than {MAX_CONVERSATION} bytes, which is too much to be kept; \
+         begin a new one, or send the items with store: false"
+    );
+    let kind = ErrorKind::InvalidRequest;
+    refused(kind, Some("conversation-too-long"), Some("input"), message)
+}
+
+pub(super) fn refused(
+    kind: ErrorKind,
+    code: Option<&str>,
+    param: Option<&str>,
+    message: String,
+) -> Failure {
+    let error = NeutralError {
+        code: code.map(str::to_owned),
+        param: param.map(str::to_owned),
+        ..NeutralError::new(kind, message)
+    };
+    Refusal {
+        error: Box::new(error),
+        retry_after: None,
+        retry: false,
+    }
+    .into()
+}
+
+pub(super) fn malformed(error: &serde_json::Error) -> Failure {
+    ApiError::internal("response-malformed", error).into()
+}

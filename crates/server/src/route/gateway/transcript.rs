@@ -1,0 +1,131 @@
+//! A conversation as one text, for a model that is to read it and not to take part in it.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+/// Bytes of one item that are written, of the longest ones.
+const MAX_ITEM: usize = 64 << 10;
+
+/// All items, each under a line that says whose it is.
+pub(super) fn write(items: &[Value]) -> String {
+    let mut out = String::new();
+    for item in items {
+        let (who, text) = told(item);
+        let text = shortened(&text);
+        // Writing to a String cannot fail.
+        let _ = write!(out, "[{who}]\n{text}\n\n");
+    }
+    out
+}
+
+fn told(item: &Value) -> (String, String) {
+    let field = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
+    match field("type") {
+        "message" | "" => (field("role").to_owned(), parts(item.get("content"))),
+        "function_call" => (
+            format!("the assistant calls {}", field("name")),
+            field("arguments").to_owned(),
+        ),
+        "custom_tool_call" => (
+            format!("the assistant calls {}", field("name")),
+            field("input").to_owned(),
+        ),
+        "function_call_output" | "custom_tool_call_output" => {
+            ("result of the call".to_owned(), parts(item.get("output")))
+        }
+        "reasoning" => ("thoughts".to_owned(), parts(item.get("summary"))),
+        kind => (kind.to_owned(), without_data(item)),
+    }
+}
+
+/// The text of content: a string, or parts of which some are text.
+fn parts(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => parts.iter().map(part).collect::<Vec<_>>().join("\n"),
+        Some(Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}
+
+fn part(part: &Value) -> String {
+    let field = |key: &str| part.get(key).and_then(Value::as_str);
+    match field("text").or_else(|| field("refusal")) {
+        Some(text) => text.to_owned(),
+        None => match field("filename") {
+            Some(name) => format!("({}: {name})", field("type").unwrap_or("part")),
+            None => format!("({})", field("type").unwrap_or("part")),
+        },
+    }
+}
+
+/// Any other item as JSON, without what only programs read.
+fn without_data(item: &Value) -> String {
+    let mut item = item.clone();
+    if let Some(fields) = item.as_object_mut() {
+        for key in ["id", "type", "status", "encrypted_content", "result"] {
+            fields.shift_remove(key);
+        }
+    }
+    item.to_string()
+}
+
+fn shortened(text: &str) -> String {
+    if text.len() <= MAX_ITEM {
+        return text.to_owned();
+    }
+    let mut end = MAX_ITEM;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let left = text.len() - end;
+    let begin = text.get(..end).unwrap_or_default();
+    format!("{begin}\n({left} more bytes)")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn everything_that_was_said_is_there() {
+        let said = [
+            json!({"type": "message", "role": "user", "content": "Hi"}),
+            json!({"role": "user", "content": [
+                {"type": "input_text", "text": "Look"},
+                {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+            ]}),
+            json!({"type": "function_call", "name": "look", "arguments": "{\"at\":1}"}),
+            json!({"type": "function_call_output", "call_id": "c", "output": "seen"}),
+            json!({"type": "image_generation_call", "id": "ig_1", "result": "AAAA", "x": 1}),
+        ];
+        insta::assert_snapshot!(write(&said), @r#"
+        [user]
+        Hi
+
+        [user]
+        Look
+        (input_image)
+
+        [the assistant calls look]
+        {"at":1}
+
+        [result of the call]
+        seen
+
+        [image_generation_call]
+        {"x":1}
+        "#);
+    }
+
+    #[test]
+    fn a_very_long_item_is_cut() {
+        let text = "ü".repeat(MAX_ITEM);
+        let written = write(&[json!({"role": "user", "content": text})]);
+        assert!(written.len() < MAX_ITEM + 100);
+        assert!(written.contains("more bytes)"));
+    }
+}

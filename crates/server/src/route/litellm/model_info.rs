@@ -1,0 +1,85 @@
+//! `GET /model/info`: the models of the configuration, and what they cost.
+
+use axum::Json;
+use axum::extract::State;
+use prowess_provider::Providers;
+use prowess_provider::config::Price;
+use serde_json::{Value, json};
+
+use crate::app::App;
+use crate::auth::{Caller, Need};
+use crate::error::ApiError;
+use crate::extract::Query;
+
+/// Prices are for a million tokens.
+const MILLION: f64 = 1e6;
+
+/// A model of the configuration.
+pub(super) struct Known {
+    /// As clients name it.
+    pub(super) name: String,
+    /// As the provider calls it, behind the provider's name.
+    pub(super) model: String,
+    provider: String,
+    price: Option<Price>,
+}
+
+impl Known {
+    /// All that a caller may use, in the order of the configuration.
+    pub(super) fn all(app: &App, caller: &Caller) -> Vec<Known> {
+        let Some(providers) = app.settings().providers.as_ref() else {
+            return Vec::new();
+        };
+        let entries = Providers::models(providers).into_iter();
+        entries
+            // A pattern is no model.
+            .filter(|entry| !entry.name.ends_with('*') && caller.may_use(&entry.name))
+            .filter_map(|entry| {
+                let route = providers.route(&entry.name).ok()?;
+                let target = route.targets().first()?;
+                Some(Known {
+                    name: entry.name,
+                    model: format!("{}/{}", target.provider(), target.model()),
+                    provider: target.provider().to_owned(),
+                    price: target.price().cloned(),
+                })
+            })
+            .collect()
+    }
+
+    fn shown(&self) -> Value {
+        let per_token = |price: f64| price / MILLION;
+        let price = self.price.as_ref();
+        json!({
+            "model_name": self.name,
+            "litellm_params": { "model": self.model },
+            "model_info": {
+                "id": self.name,
+                "key": self.model,
+                "db_model": false,
+                "mode": "chat",
+                "litellm_provider": self.provider,
+                "input_cost_per_token": price.map(|price| per_token(price.input)),
+                "output_cost_per_token": price.map(|price| per_token(price.output)),
+                "max_tokens": null,
+                "max_input_tokens": null,
+                "max_output_tokens": null,
+            },
+        })
+    }
+}
+
+/// All of them, or the one that `litellm_model_id` names.
+pub(super) async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    query: Query,
+) -> Result<Json<Value>, ApiError> {
+    caller.may(Need::Look)?;
+    let mut known = Known::all(&app, &caller);
+    if let Some(id) = query.get("litellm_model_id") {
+        known.retain(|model| model.name == id);
+    }
+    let data: Vec<Value> = known.iter().map(Known::shown).collect();
+    Ok(Json(json!({ "data": data })))
+}

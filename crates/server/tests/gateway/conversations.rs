@@ -1,0 +1,256 @@
+//! Conversations that are kept here, and gone on in with any provider.
+
+use prowess_store::{KeyLimits, Scope};
+use prowess_testkit::upstream::Answer as Told;
+use prowess_wire::Client;
+use serde_json::{Value, json};
+
+use crate::bodies::{CHAT, CHAT_STREAM, question};
+use crate::gateway::{Gateway, masked};
+
+const PATH: &str = "/v1/conversations";
+
+async fn begin(gateway: &Gateway, body: Value) -> String {
+    let made = gateway.post(PATH, body.to_string()).await;
+    assert_eq!(made.status, 200, "{}", made.text());
+    made.json()["id"].as_str().unwrap().to_owned()
+}
+
+async fn items(gateway: &Gateway, id: &str) -> Vec<Value> {
+    let path = format!("{PATH}/{id}/items?order=asc&limit=100");
+    let list = gateway.get(&path, &[]).await.json();
+    list["data"].as_array().unwrap().clone()
+}
+
+fn texts(items: &[Value]) -> Vec<String> {
+    let text = |item: &Value| match item["type"].as_str().unwrap() {
+        "message" => item["content"][0]["text"].as_str().unwrap().to_owned(),
+        kind => kind.to_owned(),
+    };
+    items.iter().map(text).collect()
+}
+
+fn message(text: &str) -> Value {
+    json!({"type": "message", "role": "user", "content": text})
+}
+
+#[tokio::test]
+async fn a_conversation_is_made_changed_and_forgotten() {
+    let gateway = Gateway::start().await;
+    let body = json!({"metadata": {"topic": "demo"}, "items": [message("Hello!")]});
+    let made = gateway.post(PATH, body.to_string()).await;
+    insta::assert_snapshot!("made", masked(&made.shown()));
+    let id = made.json()["id"].as_str().unwrap().to_owned();
+    let path = format!("{PATH}/{id}");
+    assert_eq!(gateway.get(&path, &[]).await.json(), made.json());
+    let changed = json!({"metadata": {"topic": "other"}}).to_string();
+    let changed = gateway.post(&path, changed).await.json();
+    assert_eq!(changed["metadata"], json!({"topic": "other"}));
+    assert_eq!(gateway.get(&path, &[]).await.json(), changed);
+    let gone = gateway.delete(&path, &[]).await.json();
+    assert_eq!(
+        gone,
+        json!({"id": id, "object": "conversation.deleted", "deleted": true})
+    );
+    for answer in [
+        gateway.get(&path, &[]).await,
+        gateway.delete(&path, &[]).await,
+        gateway.get(&format!("{path}/items"), &[]).await,
+    ] {
+        assert_eq!(answer.status, 404);
+        let message = answer.json()["error"]["message"].to_string();
+        assert!(message.contains("Conversation with id"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn items_are_added_listed_fetched_and_taken_out() {
+    let gateway = Gateway::start().await;
+    let id = begin(&gateway, json!({"items": [message("1")]})).await;
+    let path = format!("{PATH}/{id}/items");
+    let call = json!({
+        "type": "function_call", "call_id": "c", "name": "f", "arguments": "{}",
+    });
+    let body = json!({"items": [message("2"), call]}).to_string();
+    let added = gateway.post(&path, body).await;
+    insta::assert_snapshot!("added", masked(&added.shown()));
+    let newest = gateway.get(&format!("{path}?limit=1"), &[]).await.json();
+    assert_eq!(newest["has_more"], true);
+    assert_eq!(newest["data"][0]["type"], "function_call");
+    let last = newest["last_id"].as_str().unwrap();
+    let rest = format!("{path}?after={last}&include[]=message.output_text.logprobs");
+    let rest = gateway.get(&rest, &[]).await.json();
+    assert_eq!(texts(rest["data"].as_array().unwrap()), ["2", "1"]);
+    let one = rest["data"][0]["id"].as_str().unwrap();
+    let one = format!("{path}/{one}");
+    assert_eq!(gateway.get(&one, &[]).await.json(), rest["data"][0]);
+    let conversation = gateway.delete(&one, &[]).await.json();
+    assert_eq!(conversation["object"], "conversation");
+    assert_eq!(conversation["id"], id);
+    assert_eq!(gateway.get(&one, &[]).await.status, 404);
+    let left = items(&gateway, &id).await;
+    assert_eq!(texts(&left), ["1", "function_call"]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_conversation_is_said() {
+    let gateway = Gateway::start().await;
+    let id = begin(&gateway, json!({})).await;
+    let many = vec![message("x"); 21];
+    for (path, body, param) in [
+        (PATH.to_owned(), json!({"metadata": 1}), "metadata"),
+        (PATH.to_owned(), json!({"items": many}), "items"),
+        (PATH.to_owned(), json!({"items": [{}]}), "items[0].type"),
+        (
+            PATH.to_owned(),
+            json!({"items": [{"type": "item_reference", "id": "x"}]}),
+            "items[0]",
+        ),
+        (format!("{PATH}/{id}/items"), json!({}), "items"),
+    ] {
+        let answer = gateway.post(&path, body.to_string()).await;
+        assert_eq!(answer.status, 400, "{body}");
+        assert_eq!(answer.json()["error"]["param"], param, "{body}");
+    }
+    for query in ["limit=0", "limit=101", "order=up", "after=msg_none"] {
+        let path = format!("{PATH}/{id}/items?{query}");
+        assert_eq!(gateway.get(&path, &[]).await.status, 400, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_goes_on_in_its_conversation_whole_and_streamed() {
+    for stream in [false, true] {
+        let gateway = Gateway::start().await;
+        let id = begin(&gateway, json!({"items": [message("Earlier")]})).await;
+        gateway.upstream.answer(match stream {
+            false => Told::json(200, CHAT),
+            true => Told::sse(CHAT_STREAM),
+        });
+        let mut asked = question(Client::Responses, "oai/m1", stream);
+        asked["conversation"] = id.as_str().into();
+        let first = gateway.post("/v1/responses", asked.to_string()).await;
+        assert_eq!(first.status, 200, "{}", first.text());
+        let belongs = format!(r#""conversation":{{"id":"{id}"}}"#);
+        assert!(first.text().contains(&belongs), "{}", first.text());
+        assert_eq!(first.header("prowess-dropped"), None);
+        let sent: Value =
+            serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
+        assert_eq!(sent["messages"][0]["content"], "Earlier");
+        let said = items(&gateway, &id).await;
+        let expected = ["Earlier", "Weather in Bern?", "Looking.", "function_call"];
+        assert_eq!(texts(&said), expected);
+
+        // And on with another vendor, not stored by itself, named by an object.
+        let on = json!({
+            "model": "stage/hero", "store": false, "conversation": {"id": id},
+            "input": [{"type": "function_call_output", "call_id": "call_1", "output": "sunny"}],
+        });
+        let second = gateway.post("/v1/responses", on.to_string()).await;
+        assert_eq!(second.status, 200, "{}", second.text());
+        assert_eq!(second.json()["store"], false);
+        let said = items(&gateway, &id).await;
+        assert_eq!(said.len(), 6, "{said:?}");
+        assert_eq!(said[4]["type"], "function_call_output");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_passes_as_it_came_is_added_too() {
+    let whole = r#"{"id":"resp_up","object":"response","status":"completed","output":[{"type":"message","id":"msg_up","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hi","annotations":[]}]}]}"#;
+    let streamed = format!(
+        "event: response.created\ndata: {{\"type\":\"response.created\",\"response\":{{}}}}\n\n\
+         event: response.completed\ndata: {{\"type\":\"response.completed\",\"response\":{whole}}}\n\n"
+    );
+    for stream in [false, true] {
+        let gateway = Gateway::start().await;
+        let id = begin(&gateway, json!({"items": [message("Earlier")]})).await;
+        gateway.upstream.answer(match stream {
+            false => Told::json(200, whole),
+            true => Told::sse(&streamed),
+        });
+        let asked = json!({
+            "model": "rsp/m1", "input": "Hello", "conversation": id, "stream": stream,
+        });
+        let answer = gateway.post("/v1/responses", asked.to_string()).await;
+        match stream {
+            false => assert_eq!(answer.text(), whole),
+            true => assert_eq!(answer.text(), streamed),
+        }
+        let sent: Value =
+            serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
+        assert_eq!(sent.get("conversation"), None);
+        assert_eq!(sent["input"].as_array().unwrap().len(), 2);
+        let said = items(&gateway, &id).await;
+        assert_eq!(texts(&said), ["Earlier", "Hello", "Hi"]);
+    }
+}
+
+#[tokio::test]
+async fn an_upstreams_own_conversation_passes_untouched() {
+    let gateway = Gateway::start().await;
+    gateway.upstream.answer_always(Told::json(200, "{}"));
+    let asked = json!({"model": "rsp/m1", "input": "Hi", "conversation": "conv_theirs"});
+    gateway.post("/v1/responses", asked.to_string()).await;
+    let sent = gateway.upstream.next_request().await;
+    assert_eq!(sent.text(), asked.to_string().replace("rsp/m1", "m1"));
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_not_there_or_not_alone_is_refused_as_openai_does() {
+    let gateway = Gateway::start().await;
+    let mut asked = json!({"model": "oai/m1", "input": "Hi", "conversation": "conv_none"});
+    let answer = gateway.post("/v1/responses", asked.to_string()).await;
+    insta::assert_snapshot!("not_there", masked(&answer.shown()));
+    asked["previous_response_id"] = "resp_none".into();
+    let answer = gateway.post("/v1/responses", asked.to_string()).await;
+    insta::assert_snapshot!("not_alone", masked(&answer.shown()));
+    asked["conversation"] = 5.into();
+    asked["previous_response_id"] = Value::Null;
+    let answer = gateway.post("/v1/responses", asked.to_string()).await;
+    assert_eq!(answer.status, 400);
+    assert_eq!(answer.json()["error"]["param"], "conversation");
+    assert!(gateway.upstream.requests().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_failed_answer_adds_nothing() {
+    let gateway = Gateway::start().await;
+    let id = begin(&gateway, json!({})).await;
+    for stream in [false, true] {
+        let asked = json!({
+            "model": "stage/hero", "input": "fail", "conversation": id, "stream": stream,
+        });
+        gateway.post("/v1/responses", asked.to_string()).await;
+    }
+    assert!(items(&gateway, &id).await.is_empty());
+}
+
+#[tokio::test]
+async fn another_tenants_conversation_is_not_found_by_a_request() {
+    let gateway = Gateway::start().await;
+    let one = gateway.key("one", Scope::Use, &KeyLimits::default()).await;
+    let two = gateway.key("two", Scope::Use, &KeyLimits::default()).await;
+    let made = gateway.send(PATH, &[("x-api-key", &one)], "{}").await;
+    let id = made.json()["id"].clone();
+    let asked = json!({"model": "stage/hero", "input": "Hi", "conversation": id}).to_string();
+    let path = "/v1/responses";
+    let theirs = gateway
+        .send(path, &[("x-api-key", &two)], asked.clone())
+        .await;
+    assert_eq!(theirs.status, 404, "{}", theirs.text());
+    let own = gateway.send(path, &[("x-api-key", &one)], asked).await;
+    assert_eq!(own.status, 200, "{}", own.text());
+}
+
+#[tokio::test]
+async fn a_key_that_may_not_use_models_keeps_no_conversations() {
+    let gateway = Gateway::start().await;
+    let reader = gateway.key("one", Scope::Read, &KeyLimits::default()).await;
+    let headers = [("x-api-key", reader.as_str())];
+    assert_eq!(gateway.send(PATH, &headers, "{}").await.status, 403);
+    let path = format!("{PATH}/conv_x");
+    assert_eq!(gateway.get(&path, &headers).await.status, 403);
+    let chats = gateway.get("/v1/chat/completions", &headers).await;
+    assert_eq!(chats.status, 403);
+}

@@ -1,0 +1,287 @@
+//! Chat completions that clients asked to be stored: for a time, and up to a size per
+//! tenant.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::Store;
+use crate::db::{Row, Sql, Tx};
+use crate::error::{Error, Kind, Result};
+use crate::items::size;
+use crate::page::Order;
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// Bytes of stored chat completions a tenant may keep; beyond that the oldest go first.
+const TENANT_BYTES: i64 = 1 << 30;
+
+/// A chat completion to be stored.
+#[derive(Debug, Clone, Copy)]
+pub struct NewChat<'a> {
+    /// Its id, as its client was given it.
+    pub id: &'a str,
+    /// The model, as the client named it.
+    pub model: &'a str,
+    /// What its client notes about it.
+    pub metadata: &'a BTreeMap<String, String>,
+    /// The messages of the request, as JSON.
+    pub messages: &'a str,
+    /// The completion as its client was given it, as JSON.
+    pub completion: &'a str,
+    /// How long it is kept.
+    pub expires_in: Duration,
+}
+
+/// A stored chat completion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatRecord {
+    /// Its id.
+    pub id: String,
+    /// What its client notes about it.
+    pub metadata: BTreeMap<String, String>,
+    /// The completion as its client was given it, as JSON.
+    pub completion: String,
+}
+
+/// Which of a tenant's chat completions are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct ChatFilter {
+    /// Those of this model.
+    pub model: Option<String>,
+    /// Those with all of these notes.
+    pub metadata: BTreeMap<String, String>,
+    /// Those after the one of this id, in the order of the list.
+    pub after: Option<String>,
+    /// Which end comes first.
+    pub order: Order,
+    /// How many at most.
+    pub limit: u32,
+}
+
+impl Store {
+    /// Stores a chat completion. One of the same id is replaced.
+    pub async fn save_chat(&self, tenant: &TenantId, new: &NewChat<'_>) -> Result<()> {
+        let now = Timestamp::now();
+        let bytes = size(new.messages).saturating_add(size(new.completion));
+        self.space().check(bytes.unsigned_abs())?;
+        let sql = Sql::new(
+            "INSERT INTO chat_completions
+                 (tenant, id, model, size, created_at, expires_at, messages, completion)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+             ON CONFLICT (tenant, id) DO UPDATE SET model = excluded.model,
+                 size = excluded.size, created_at = excluded.created_at,
+                 expires_at = excluded.expires_at, messages = excluded.messages,
+                 completion = excluded.completion",
+        );
+        let sql = sql.bind(tenant.as_str()).bind(new.id).bind(new.model);
+        let sql = sql.bind(bytes).bind(now).bind(now.after(new.expires_in));
+        let sql = sql.bind(new.messages).bind(new.completion);
+        let mut tx = self.db().begin().await?;
+        tenant.known(tx.run(sql).await)?;
+        replace_metadata(&mut tx, tenant, new.id, new.metadata).await?;
+        tx.commit().await?;
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if self.chat_growth().note(tenant, bytes) {
+            self.drop_chats_beyond(TENANT_BYTES, Some(tenant)).await?;
+        }
+        Ok(())
+    }
+
+    /// A stored chat completion.
+    pub async fn chat(&self, tenant: &TenantId, id: &str) -> Result<ChatRecord> {
+        let sql = Sql::new("SELECT id, completion FROM chat_completions");
+        let row = self.db().one(live(sql, tenant, id)).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::ChatCompletion, id))?;
+        let metadata = self.chat_metadata(tenant, &[id]).await?;
+        Ok(record(&row, metadata)?.0)
+    }
+
+    /// The messages of a stored chat completion's request, as JSON.
+    pub async fn chat_messages(&self, tenant: &TenantId, id: &str) -> Result<String> {
+        let sql = Sql::new("SELECT messages FROM chat_completions");
+        let row = self.db().one(live(sql, tenant, id)).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::ChatCompletion, id))?;
+        row.text("messages")
+    }
+
+    /// Some of a tenant's chat completions; one more than the limit when there are more.
+    pub async fn chats(&self, tenant: &TenantId, filter: &ChatFilter) -> Result<Vec<ChatRecord>> {
+        let after = match &filter.after {
+            None => None,
+            Some(id) => Some((self.chat_time(tenant, id).await?, id.as_str())),
+        };
+        let rows = self.db().all(listed(tenant, filter, after)).await?;
+        let ids: Vec<String> = rows
+            .iter()
+            .map(|row| row.text("id"))
+            .collect::<Result<_>>()?;
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let mut metadata = match ids.is_empty() {
+            true => Vec::new(),
+            false => self.chat_metadata(tenant, &ids).await?,
+        };
+        let mut records = Vec::new();
+        for row in &rows {
+            let (record, rest) = record(row, metadata)?;
+            records.push(record);
+            metadata = rest;
+        }
+        Ok(records)
+    }
+
+    /// Replaces what a chat completion's client notes about it.
+    pub async fn update_chat(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        metadata: &BTreeMap<String, String>,
+    ) -> Result<ChatRecord> {
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new("SELECT id, completion FROM chat_completions");
+        let row = tx.one(live(sql, tenant, id).locking()).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::ChatCompletion, id))?;
+        replace_metadata(&mut tx, tenant, id, metadata).await?;
+        tx.commit().await?;
+        Ok(ChatRecord {
+            id: id.to_owned(),
+            metadata: metadata.clone(),
+            completion: row.text("completion")?,
+        })
+    }
+
+    /// Forgets a chat completion.
+    pub async fn delete_chat(&self, tenant: &TenantId, id: &str) -> Result<()> {
+        let sql = Sql::new("DELETE FROM chat_completions WHERE tenant = $1 AND id = $2");
+        match self.db().run(sql.bind(tenant.as_str()).bind(id)).await? {
+            0 => Err(Error::not_found(Kind::ChatCompletion, id)),
+            _ => Ok(()),
+        }
+    }
+
+    async fn chat_time(&self, tenant: &TenantId, id: &str) -> Result<Timestamp> {
+        let sql = Sql::new("SELECT created_at FROM chat_completions");
+        match self.db().one(live(sql, tenant, id)).await? {
+            Some(row) => row.time("created_at"),
+            None => Err(Error::Invalid {
+                field: "after",
+                reason: "there is no chat completion of this id".to_owned(),
+            }),
+        }
+    }
+
+    /// What is noted about each of these: its id, a key, a value.
+    async fn chat_metadata(
+        &self,
+        tenant: &TenantId,
+        ids: &[&str],
+    ) -> Result<Vec<(String, String, String)>> {
+        let sql = Sql::new("SELECT completion, key, value FROM chat_completion_metadata")
+            .with(" WHERE tenant = ", tenant.as_str())
+            .push(" AND completion IN ")
+            .list(ids.iter().copied());
+        let rows = self.db().all(sql).await?;
+        let read = |row: &Row| {
+            Ok((
+                row.text("completion")?,
+                row.text("key")?,
+                row.text("value")?,
+            ))
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// Drops what is past its time, and of tenants that keep too much the oldest.
+    pub(crate) async fn drop_old_chats(&self, now: Timestamp) -> Result<()> {
+        let sql = Sql::new("DELETE FROM chat_completions WHERE expires_at <= $1");
+        self.db().run(sql.bind(now)).await?;
+        self.drop_chats_beyond(TENANT_BYTES, None).await
+    }
+
+    async fn drop_chats_beyond(&self, bytes: i64, tenant: Option<&TenantId>) -> Result<()> {
+        let mut sql = Sql::new(
+            "DELETE FROM chat_completions WHERE (tenant, id) IN (
+                 SELECT tenant, id FROM (
+                     SELECT tenant, id, SUM(size) OVER (
+                         PARTITION BY tenant ORDER BY created_at DESC, id DESC
+                     ) AS so_far FROM chat_completions",
+        );
+        if let Some(tenant) = tenant {
+            sql = sql.with(" WHERE tenant = ", tenant.as_str());
+        }
+        let sql = sql.with(") AS sums WHERE so_far > ", bytes).push(")");
+        self.db().run(sql).await.map(drop)
+    }
+}
+
+fn live(sql: Sql, tenant: &TenantId, id: &str) -> Sql {
+    sql.with(" WHERE tenant = ", tenant.as_str())
+        .with(" AND id = ", id)
+        .with(" AND expires_at > ", Timestamp::now())
+}
+
+/// A row's record, and what is noted about others.
+fn record(
+    row: &Row,
+    metadata: Vec<(String, String, String)>,
+) -> Result<(ChatRecord, Vec<(String, String, String)>)> {
+    let id = row.text("id")?;
+    let (own, rest): (Vec<_>, Vec<_>) = metadata.into_iter().partition(|(of, ..)| *of == id);
+    let record = ChatRecord {
+        id,
+        metadata: own
+            .into_iter()
+            .map(|(_, key, value)| (key, value))
+            .collect(),
+        completion: row.text("completion")?,
+    };
+    Ok((record, rest))
+}
+
+fn listed(tenant: &TenantId, filter: &ChatFilter, after: Option<(Timestamp, &str)>) -> Sql {
+    let mut sql = Sql::new("SELECT id, completion FROM chat_completions c WHERE tenant = ")
+        .with("", tenant.as_str())
+        .with(" AND expires_at > ", Timestamp::now());
+    if let Some(model) = &filter.model {
+        sql = sql.with(" AND model = ", model);
+    }
+    for (key, value) in &filter.metadata {
+        sql = sql
+            .push(" AND EXISTS (SELECT 1 FROM chat_completion_metadata m")
+            .push(" WHERE m.tenant = c.tenant AND m.completion = c.id")
+            .with(" AND m.key = ", key)
+            .with(" AND m.value = ", value)
+            .push(")");
+    }
+    let ascending = filter.order == Order::Ascending;
+    if let Some((time, id)) = after {
+        let beyond = if ascending { ">" } else { "<" };
+        sql = sql.push(" AND (created_at, id) ").push(beyond);
+        sql = sql.with(" (", time).with(", ", id).push(")");
+    }
+    sql.push(if ascending {
+        " ORDER BY created_at, id"
+    } else {
+        " ORDER BY created_at DESC, id DESC"
+    })
+    .with(" LIMIT ", i64::from(filter.limit) + 1)
+}
+
+async fn replace_metadata(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    id: &str,
+    metadata: &BTreeMap<String, String>,
+) -> Result<()> {
+    let sql =
+        Sql::new("DELETE FROM chat_completion_metadata WHERE tenant = $1 AND completion = $2");
+    tx.run(sql.bind(tenant.as_str()).bind(id)).await?;
+    if metadata.is_empty() {
+        return Ok(());
+    }
+    let row = |(key, value): (&String, &String)| {
+        vec![tenant.as_str().into(), id.into(), key.into(), value.into()]
+    };
+    let sql =
+        Sql::new("INSERT INTO chat_completion_metadata (tenant, completion, key, value) VALUES ");
+    tx.run(sql.rows(metadata.iter().map(row))).await.map(drop)
+}

@@ -1,0 +1,264 @@
+//! What is said in a conversation: items in their order, each by its id.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::Store;
+use crate::db::{Sql, Tx};
+use crate::error::{Error, Kind, Result};
+use crate::items::{NewItem, size};
+use crate::page::Order;
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// The most items that a conversation has.
+pub const MAX_CONVERSATION_ITEMS: usize = 10_000;
+const MAX_ITEMS: u64 = MAX_CONVERSATION_ITEMS as u64;
+/// Bytes of them. All are sent to the model with each request.
+const MAX_BYTES: i64 = 16 << 20;
+/// Items in one statement.
+const AT_ONCE: usize = 200;
+
+/// What was added to a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Added {
+    pub(crate) number: u64,
+    pub(crate) bytes: i64,
+}
+
+impl Store {
+    /// Adds items at the end of a conversation. One whose id the conversation has already
+    /// is not added again.
+    ///
+    /// # Errors
+    /// [`Error::ConversationFull`] when there is no room for all of them; then none are
+    /// added.
+    pub async fn add_conversation_items(
+        &self,
+        tenant: &TenantId,
+        conversation: &str,
+        items: &[NewItem<'_>],
+        expires_in: Duration,
+    ) -> Result<()> {
+        let bytes: u64 = items.iter().map(|new| new.item.len() as u64).sum();
+        self.space().check(bytes)?;
+        let now = Timestamp::now();
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new(
+            "SELECT next, items, size FROM conversations
+             WHERE tenant = $1 AND id = $2 AND expires_at > $3",
+        );
+        let sql = sql.bind(tenant.as_str()).bind(conversation).bind(now);
+        let row = tx.one(sql.locking()).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::Conversation, conversation))?;
+        let next = row.int("next")?;
+        let (number, size) = (row.int("items")?, row.int("size")?);
+        let added = insert(&mut tx, tenant, conversation, items, next).await?;
+        let number = u64::try_from(number).unwrap_or_default() + added.number;
+        check(conversation, number, size.saturating_add(added.bytes))?;
+        count(&mut tx, tenant, conversation, &added).await?;
+        let sql =
+            Sql::new("UPDATE conversations SET expires_at = $1 WHERE tenant = $2 AND id = $3");
+        let sql = sql.bind(now.after(expires_in)).bind(tenant.as_str());
+        tx.run(sql.bind(conversation)).await?;
+        tx.commit().await?;
+        self.note_conversation_growth(tenant, added.bytes).await
+    }
+
+    /// All items of a conversation as JSON, the oldest first.
+    pub async fn all_conversation_items(
+        &self,
+        tenant: &TenantId,
+        conversation: &str,
+    ) -> Result<Vec<String>> {
+        self.conversation(tenant, conversation).await?;
+        let sql = Sql::new(
+            "SELECT item FROM conversation_items
+             WHERE tenant = $1 AND conversation = $2 ORDER BY position",
+        );
+        let rows = self
+            .db()
+            .all(sql.bind(tenant.as_str()).bind(conversation))
+            .await?;
+        rows.iter().map(|row| row.text("item")).collect()
+    }
+
+    /// Some items of a conversation as JSON, in an order, after one of an id; one more than
+    /// the limit when there are more.
+    pub async fn conversation_items(
+        &self,
+        tenant: &TenantId,
+        conversation: &str,
+        order: Order,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<Vec<String>> {
+        self.conversation(tenant, conversation).await?;
+        let mut sql = Sql::new("SELECT item FROM conversation_items WHERE tenant = ")
+            .with("", tenant.as_str())
+            .with(" AND conversation = ", conversation);
+        let ascending = order == Order::Ascending;
+        if let Some(after) = after {
+            let at = self.item_position(tenant, conversation, after).await?;
+            let beyond = if ascending {
+                " AND position > "
+            } else {
+                " AND position < "
+            };
+            sql = sql.with(beyond, at);
+        }
+        let sql = sql.push(if ascending {
+            " ORDER BY position"
+        } else {
+            " ORDER BY position DESC"
+        });
+        let sql = sql.with(" LIMIT ", i64::from(limit) + 1);
+        let rows = self.db().all(sql).await?;
+        rows.iter().map(|row| row.text("item")).collect()
+    }
+
+    /// One item of a conversation as JSON.
+    pub async fn conversation_item(
+        &self,
+        tenant: &TenantId,
+        conversation: &str,
+        id: &str,
+    ) -> Result<String> {
+        self.conversation(tenant, conversation).await?;
+        let sql = Sql::new("SELECT item FROM conversation_items");
+        let row = self.db().one(named(sql, tenant, conversation, id)).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::ConversationItem, id))?;
+        row.text("item")
+    }
+
+    /// Takes an item out of a conversation.
+    pub async fn delete_conversation_item(
+        &self,
+        tenant: &TenantId,
+        conversation: &str,
+        id: &str,
+    ) -> Result<()> {
+        self.conversation(tenant, conversation).await?;
+        let mut tx = self.db().begin().await?;
+        let sql = Sql::new("SELECT id FROM conversations WHERE tenant = $1 AND id = $2");
+        let sql = sql.bind(tenant.as_str()).bind(conversation);
+        tx.one(sql.locking()).await?;
+        let sql = Sql::new("SELECT size FROM conversation_items");
+        let row = tx.one(named(sql, tenant, conversation, id)).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::ConversationItem, id))?;
+        let size = row.int("size")?;
+        let sql = Sql::new("DELETE FROM conversation_items");
+        tx.run(named(sql, tenant, conversation, id)).await?;
+        let sql = Sql::new(
+            "UPDATE conversations SET items = items - 1, size = size - $1
+             WHERE tenant = $2 AND id = $3",
+        );
+        tx.run(sql.bind(size).bind(tenant.as_str()).bind(conversation))
+            .await?;
+        tx.commit().await
+    }
+
+    async fn item_position(&self, tenant: &TenantId, conversation: &str, id: &str) -> Result<i64> {
+        let sql = Sql::new("SELECT position FROM conversation_items");
+        let row = self.db().one(named(sql, tenant, conversation, id)).await?;
+        match row {
+            Some(row) => row.int("position"),
+            None => Err(Error::Invalid {
+                field: "after",
+                reason: "there is no item of this id".to_owned(),
+            }),
+        }
+    }
+}
+
+fn named(sql: Sql, tenant: &TenantId, conversation: &str, id: &str) -> Sql {
+    sql.with(" WHERE tenant = ", tenant.as_str())
+        .with(" AND id = ", id)
+        .with(" AND conversation = ", conversation)
+}
+
+fn check(id: &str, number: u64, size: i64) -> Result<()> {
+    let full = |what, limit| {
+        Err(Error::ConversationFull {
+            id: id.to_owned(),
+            what,
+            limit,
+        })
+    };
+    if number > MAX_ITEMS {
+        return full("items", MAX_ITEMS);
+    }
+    if size > MAX_BYTES {
+        return full("bytes of items", MAX_BYTES.unsigned_abs());
+    }
+    Ok(())
+}
+
+/// Writes items from a position on. Whoever calls this has the conversation's row for
+/// itself.
+pub(crate) async fn insert(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    conversation: &str,
+    items: &[NewItem<'_>],
+    next: i64,
+) -> Result<Added> {
+    let mut there = HashSet::new();
+    let mut added = Added::default();
+    let mut new: Vec<&NewItem<'_>> = Vec::new();
+    for some in items.chunks(AT_ONCE) {
+        let sql = Sql::new("SELECT id FROM conversation_items WHERE tenant = ")
+            .with("", tenant.as_str())
+            .with(" AND conversation = ", conversation)
+            .push(" AND id IN ")
+            .list(some.iter().map(|item| item.id));
+        for row in tx.all(sql).await? {
+            there.insert(row.text("id")?);
+        }
+    }
+    for item in items {
+        if there.insert(item.id.to_owned()) {
+            added.number += 1;
+            added.bytes = added.bytes.saturating_add(size(item.item));
+            new.push(item);
+        }
+    }
+    check(conversation, added.number, added.bytes)?;
+    let mut positions = next..;
+    for some in new.chunks(AT_ONCE) {
+        let rows = some.iter().zip(positions.by_ref()).map(|(item, position)| {
+            vec![
+                tenant.as_str().into(),
+                conversation.into(),
+                position.into(),
+                item.id.into(),
+                size(item.item).into(),
+                item.item.into(),
+            ]
+        });
+        let sql = Sql::new(
+            "INSERT INTO conversation_items
+                 (tenant, conversation, position, id, size, item) VALUES ",
+        );
+        tx.run(sql.rows(rows)).await?;
+    }
+    Ok(added)
+}
+
+/// Counts what was added in the conversation's row.
+pub(crate) async fn count(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    conversation: &str,
+    added: &Added,
+) -> Result<()> {
+    let number = i64::try_from(added.number).unwrap_or(i64::MAX);
+    let sql = Sql::new(
+        "UPDATE conversations SET items = items + $1, size = size + $2, next = next + $3
+         WHERE tenant = $4 AND id = $5",
+    );
+    let sql = sql.bind(number).bind(added.bytes).bind(number);
+    tx.run(sql.bind(tenant.as_str()).bind(conversation))
+        .await
+        .map(drop)
+}

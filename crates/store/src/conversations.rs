@@ -1,0 +1,205 @@
+//! Conversations that clients keep here, to go on from in any number of requests.
+//!
+//! One that nobody uses is dropped after a time, and of a tenant that keeps too much those
+//! go first that were not used for longest: no client can list them, so none could make
+//! room by itself.
+
+use std::time::Duration;
+
+use crate::Store;
+use crate::conversation_items;
+use crate::db::{Row, Sql};
+use crate::error::{Error, Kind, Result};
+use crate::items::NewItem;
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// Bytes of conversations that a tenant may keep.
+const TENANT_BYTES: i64 = 1 << 30;
+/// What a conversation counts for, beside its items and metadata.
+const OVERHEAD: i64 = 1_024;
+
+/// A conversation to be kept.
+#[derive(Debug, Clone, Copy)]
+pub struct NewConversation<'a> {
+    /// Its id, of its writer's making.
+    pub id: &'a str,
+    /// What its client notes about it, as JSON.
+    pub metadata: &'a str,
+    /// Its first items.
+    pub items: &'a [NewItem<'a>],
+    /// How long it is kept after its last use.
+    pub expires_in: Duration,
+}
+
+/// A conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationRecord {
+    /// Its id.
+    pub id: String,
+    /// What its client notes about it, as JSON.
+    pub metadata: String,
+    /// How many items it has.
+    pub items: u64,
+    /// Since when it is there.
+    pub created_at: Timestamp,
+}
+
+impl ConversationRecord {
+    fn read(row: &Row) -> Result<Self> {
+        Ok(ConversationRecord {
+            id: row.text("id")?,
+            metadata: row.text("metadata")?,
+            items: u64::try_from(row.int("items")?).unwrap_or_default(),
+            created_at: row.time("created_at")?,
+        })
+    }
+}
+
+impl Store {
+    /// Begins a conversation.
+    pub async fn create_conversation(
+        &self,
+        tenant: &TenantId,
+        new: &NewConversation<'_>,
+    ) -> Result<ConversationRecord> {
+        let now = Timestamp::now();
+        self.space().check(new.metadata.len() as u64)?;
+        let sql = Sql::new(
+            "INSERT INTO conversations
+                 (tenant, id, metadata, items, size, next, created_at, expires_at)
+             VALUES ($1, $2, $3, 0, $4, 0, $5, $6)",
+        );
+        let size = OVERHEAD.saturating_add(crate::items::size(new.metadata));
+        let sql = sql.bind(tenant.as_str()).bind(new.id).bind(new.metadata);
+        let sql = sql.bind(size).bind(now).bind(now.after(new.expires_in));
+        let mut tx = self.db().begin().await?;
+        tenant.known(tx.run(sql).await)?;
+        let added = conversation_items::insert(&mut tx, tenant, new.id, new.items, 0).await?;
+        conversation_items::count(&mut tx, tenant, new.id, &added).await?;
+        tx.commit().await?;
+        let size = size.saturating_add(added.bytes);
+        self.note_conversation_growth(tenant, size).await?;
+        Ok(ConversationRecord {
+            id: new.id.to_owned(),
+            metadata: new.metadata.to_owned(),
+            items: added.number,
+            created_at: now,
+        })
+    }
+
+    /// A conversation.
+    pub async fn conversation(&self, tenant: &TenantId, id: &str) -> Result<ConversationRecord> {
+        let sql = Sql::new(
+            "SELECT id, metadata, items, created_at FROM conversations
+             WHERE tenant = $1 AND id = $2 AND expires_at > $3",
+        );
+        let sql = sql.bind(tenant.as_str()).bind(id).bind(Timestamp::now());
+        let row = self.db().one(sql).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::Conversation, id))?;
+        ConversationRecord::read(&row)
+    }
+
+    /// Replaces what a conversation's client notes about it.
+    pub async fn update_conversation(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        metadata: &str,
+    ) -> Result<ConversationRecord> {
+        self.space().check(metadata.len() as u64)?;
+        let sql = Sql::new(
+            "UPDATE conversations SET metadata = $1
+             WHERE tenant = $2 AND id = $3 AND expires_at > $4",
+        );
+        let sql = sql.bind(metadata).bind(tenant.as_str()).bind(id);
+        match self.db().run(sql.bind(Timestamp::now())).await? {
+            0 => Err(Error::not_found(Kind::Conversation, id)),
+            _ => self.conversation(tenant, id).await,
+        }
+    }
+
+    /// Forgets a conversation with its items.
+    pub async fn delete_conversation(&self, tenant: &TenantId, id: &str) -> Result<()> {
+        let sql = Sql::new("DELETE FROM conversations WHERE tenant = $1 AND id = $2");
+        match self.db().run(sql.bind(tenant.as_str()).bind(id)).await? {
+            0 => Err(Error::not_found(Kind::Conversation, id)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Drops what was not used for too long, and of tenants that keep too much what was
+    /// not used for longest.
+    pub(crate) async fn drop_old_conversations(&self, now: Timestamp) -> Result<()> {
+        let sql = Sql::new("DELETE FROM conversations WHERE expires_at <= $1");
+        self.db().run(sql.bind(now)).await?;
+        self.drop_conversations_beyond(TENANT_BYTES, None).await
+    }
+
+    pub(crate) async fn note_conversation_growth(
+        &self,
+        tenant: &TenantId,
+        bytes: i64,
+    ) -> Result<()> {
+        let bytes = usize::try_from(bytes).unwrap_or_default();
+        if self.conversation_growth().note(tenant, bytes) {
+            self.drop_conversations_beyond(TENANT_BYTES, Some(tenant))
+                .await?;
+        }
+        Ok(())
+    }
+
+    async fn drop_conversations_beyond(&self, bytes: i64, tenant: Option<&TenantId>) -> Result<()> {
+        let mut sql = Sql::new(
+            "DELETE FROM conversations WHERE (tenant, id) IN (
+                 SELECT tenant, id FROM (
+                     SELECT tenant, id, SUM(size) OVER (
+                         PARTITION BY tenant ORDER BY expires_at DESC, id DESC
+                     ) AS so_far FROM conversations",
+        );
+        if let Some(tenant) = tenant {
+            sql = sql.with(" WHERE tenant = ", tenant.as_str());
+        }
+        let sql = sql.with(") AS sums WHERE so_far > ", bytes).push(")");
+        self.db().run(sql).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreConfig;
+
+    #[tokio::test]
+    async fn of_a_tenant_that_keeps_too_much_what_was_unused_for_longest_goes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = StoreConfig::local(folder.path());
+        let store = Store::open(&config).await.unwrap();
+        let tenant = TenantId::default_tenant();
+        for (id, seconds) in [("a", 100), ("b", 300), ("c", 200)] {
+            let new = NewConversation {
+                id,
+                metadata: "{}",
+                items: &[],
+                expires_in: Duration::from_secs(seconds),
+            };
+            store.create_conversation(&tenant, &new).await.unwrap();
+        }
+        let room = 2 * (OVERHEAD + 2);
+        let other = TenantId::new("other").unwrap();
+        store
+            .drop_conversations_beyond(1, Some(&other))
+            .await
+            .unwrap();
+        assert!(store.conversation(&tenant, "a").await.is_ok());
+        store.drop_conversations_beyond(room, None).await.unwrap();
+        assert!(store.conversation(&tenant, "a").await.is_err());
+        for id in ["b", "c"] {
+            assert!(store.conversation(&tenant, id).await.is_ok(), "{id}");
+        }
+        let later = Timestamp::now().after(Duration::from_secs(250));
+        store.drop_old_conversations(later).await.unwrap();
+        assert!(store.conversation(&tenant, "c").await.is_err());
+        assert!(store.conversation(&tenant, "b").await.is_ok());
+    }
+}

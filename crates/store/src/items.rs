@@ -1,0 +1,138 @@
+//! Items of stored answers and conversations, found by the ids that clients were given.
+//!
+//! An item is JSON whose meaning is its writer's. It lives as long as the answer or the
+//! conversation that it belongs to.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::Store;
+use crate::db::{Sql, Tx};
+use crate::error::Result;
+use crate::tenant::TenantId;
+use crate::time::Timestamp;
+
+/// Items in one statement.
+const AT_ONCE: usize = 200;
+
+/// An item to be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewItem<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The item as JSON.
+    pub item: &'a str,
+}
+
+const OF_RESPONSES: &str = " FROM response_items i
+    JOIN responses o ON o.tenant = i.tenant AND o.id = i.response WHERE i.tenant = ";
+const OF_CONVERSATIONS: &str = " FROM conversation_items i
+    JOIN conversations o ON o.tenant = i.tenant AND o.id = i.conversation WHERE i.tenant = ";
+
+impl Store {
+    /// How many bytes those of these items have that are there.
+    pub async fn item_sizes(
+        &self,
+        tenant: &TenantId,
+        ids: &BTreeSet<&str>,
+    ) -> Result<HashMap<String, u64>> {
+        let mut found = HashMap::new();
+        for from in [OF_RESPONSES, OF_CONVERSATIONS] {
+            let missing = missing(ids, &found);
+            for some in missing.chunks(AT_ONCE) {
+                let sql = Sql::new("SELECT i.id AS id, i.size AS size").push(from);
+                for row in self.db().all(selected(sql, tenant, some)).await? {
+                    let size = u64::try_from(row.int("size")?).unwrap_or_default();
+                    found.insert(row.text("id")?, size);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Those of these items that are there, as JSON by id. The caller has seen their sizes.
+    pub async fn items(
+        &self,
+        tenant: &TenantId,
+        ids: &BTreeSet<&str>,
+    ) -> Result<HashMap<String, String>> {
+        let mut found = HashMap::new();
+        for from in [OF_RESPONSES, OF_CONVERSATIONS] {
+            let missing = missing(ids, &found);
+            for some in missing.chunks(AT_ONCE) {
+                let sql = Sql::new("SELECT i.id AS id, i.item AS item").push(from);
+                for row in self.db().all(selected(sql, tenant, some)).await? {
+                    found.insert(row.text("id")?, row.text("item")?);
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The ids that were not found yet.
+fn missing<'a, T>(ids: &BTreeSet<&'a str>, found: &HashMap<String, T>) -> Vec<&'a str> {
+    let unknown = |id: &&&str| !found.contains_key(**id);
+    ids.iter().filter(unknown).copied().collect()
+}
+
+fn selected(sql: Sql, tenant: &TenantId, ids: &[&str]) -> Sql {
+    sql.with("", tenant.as_str())
+        .with(" AND o.expires_at > ", Timestamp::now())
+        .push(" AND i.id IN ")
+        .list(ids.iter().copied())
+}
+
+/// Writes the items of an answer, in place of those that it had. Of two of one id the
+/// last counts.
+pub(crate) async fn replace(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    response: &str,
+    items: &[NewItem<'_>],
+) -> Result<()> {
+    let sql = Sql::new("DELETE FROM response_items WHERE tenant = $1 AND response = $2");
+    tx.run(sql.bind(tenant.as_str()).bind(response)).await?;
+    // No statement may write a row twice.
+    let items: HashMap<&str, &str> = items.iter().map(|new| (new.id, new.item)).collect();
+    let items: Vec<(&str, &str)> = items.into_iter().collect();
+    for some in items.chunks(AT_ONCE) {
+        let row = |(id, item): &(&str, &str)| {
+            vec![
+                tenant.as_str().into(),
+                (*id).into(),
+                response.into(),
+                size(item).into(),
+                (*item).into(),
+            ]
+        };
+        let sql = Sql::new("INSERT INTO response_items (tenant, id, response, size, item) VALUES ")
+            .rows(some.iter().map(row))
+            .push(
+                " ON CONFLICT (tenant, id) DO UPDATE SET response = excluded.response,
+                      size = excluded.size, item = excluded.item",
+            );
+        tx.run(sql).await?;
+    }
+    Ok(())
+}
+
+/// Bytes of an item, for its row.
+pub(crate) fn size(item: &str) -> i64 {
+    i64::try_from(item.len()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skills::plan::assert_no_table_is_scanned;
+
+    #[test]
+    fn items_are_found_by_an_index() {
+        let tenant = TenantId::default_tenant();
+        let look = |from| {
+            let sql = Sql::new("SELECT i.id AS id").push(from);
+            selected(sql, &tenant, &["msg_1", "msg_2"])
+        };
+        assert_no_table_is_scanned([look(OF_RESPONSES), look(OF_CONVERSATIONS)]);
+    }
+}

@@ -1,0 +1,125 @@
+//! Stored chat completions.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use prowess_store::{ChatFilter, NewChat, Order, Store, TenantId};
+
+use crate::bed::{Bed, on_both_engines};
+
+on_both_engines! {
+    chats_are_listed_by_model_and_metadata_in_pages,
+    a_chat_is_updated_and_deleted,
+    a_chat_of_another_tenant_is_not_found,
+    a_chat_is_kept_until_its_time_is_over,
+}
+
+fn notes(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    pairs.iter().map(own).collect()
+}
+
+async fn save(bed: &Bed, store: &Store, id: &str, model: &str, seconds: u64) {
+    let metadata = notes(&[("n", id), ("all", "yes")]);
+    let new = NewChat {
+        id,
+        model,
+        metadata: &metadata,
+        messages: "[]",
+        completion: id,
+        expires_in: Duration::from_secs(seconds),
+    };
+    store.save_chat(&bed.tenant, &new).await.unwrap();
+}
+
+async fn listed(bed: &Bed, store: &Store, filter: ChatFilter) -> Vec<String> {
+    let chats = store.chats(&bed.tenant, &filter).await.unwrap();
+    chats.into_iter().map(|chat| chat.completion).collect()
+}
+
+fn five() -> ChatFilter {
+    ChatFilter {
+        limit: 5,
+        order: Order::Ascending,
+        ..ChatFilter::default()
+    }
+}
+
+async fn chats_are_listed_by_model_and_metadata_in_pages(bed: Bed) {
+    let store = bed.open().await;
+    for (id, model) in [("1", "m1"), ("2", "m2"), ("3", "m1")] {
+        save(&bed, &store, id, model, 60).await;
+    }
+    assert_eq!(listed(&bed, &store, five()).await, ["1", "2", "3"]);
+    let newest = ChatFilter {
+        order: Order::Descending,
+        limit: 1,
+        ..five()
+    };
+    // One more than asked for: there are more.
+    assert_eq!(listed(&bed, &store, newest.clone()).await, ["3", "2"]);
+    let after = |id: &str, filter: ChatFilter| ChatFilter {
+        after: Some(id.to_owned()),
+        ..filter
+    };
+    assert_eq!(listed(&bed, &store, after("3", newest)).await, ["2", "1"]);
+    assert_eq!(listed(&bed, &store, after("1", five())).await, ["2", "3"]);
+    let of_model = ChatFilter {
+        model: Some("m1".to_owned()),
+        ..five()
+    };
+    assert_eq!(listed(&bed, &store, of_model).await, ["1", "3"]);
+    let noted = |pairs: &[(&str, &str)]| ChatFilter {
+        metadata: notes(pairs),
+        ..five()
+    };
+    let both = noted(&[("n", "2"), ("all", "yes")]);
+    assert_eq!(listed(&bed, &store, both).await, ["2"]);
+    let neither = noted(&[("n", "2"), ("all", "no")]);
+    assert!(listed(&bed, &store, neither).await.is_empty());
+    let unknown = store.chats(&bed.tenant, &after("9", five())).await;
+    assert_eq!(unknown.unwrap_err().code(), "value-invalid");
+}
+
+async fn a_chat_is_updated_and_deleted(bed: Bed) {
+    let store = bed.open().await;
+    save(&bed, &store, "1", "m1", 60).await;
+    let metadata = notes(&[("new", "note")]);
+    let updated = store.update_chat(&bed.tenant, "1", &metadata).await;
+    assert_eq!(updated.unwrap().metadata, metadata);
+    let kept = store.chat(&bed.tenant, "1").await.unwrap();
+    assert_eq!((kept.id.as_str(), &kept.metadata), ("1", &metadata));
+    let messages = store.chat_messages(&bed.tenant, "1").await.unwrap();
+    assert_eq!(messages, "[]");
+    store.delete_chat(&bed.tenant, "1").await.unwrap();
+    let gone = store.chat(&bed.tenant, "1").await.unwrap_err();
+    assert_eq!(gone.code(), "chat-completion-not-found");
+    assert!(store.delete_chat(&bed.tenant, "1").await.is_err());
+}
+
+async fn a_chat_of_another_tenant_is_not_found(bed: Bed) {
+    let store = bed.open().await;
+    save(&bed, &store, "1", "m1", 60).await;
+    let other = TenantId::new("other").unwrap();
+    store.ensure_tenant(&other, "other").await.unwrap();
+    for failed in [
+        store.chat(&other, "1").await.map(drop),
+        store.chat_messages(&other, "1").await.map(drop),
+        store.update_chat(&other, "1", &notes(&[])).await.map(drop),
+        store.delete_chat(&other, "1").await,
+    ] {
+        assert_eq!(failed.unwrap_err().code(), "chat-completion-not-found");
+    }
+    assert!(store.chats(&other, &five()).await.unwrap().is_empty());
+    assert!(store.chat(&bed.tenant, "1").await.is_ok());
+}
+
+async fn a_chat_is_kept_until_its_time_is_over(bed: Bed) {
+    let store = bed.open().await;
+    save(&bed, &store, "1", "m1", 0).await;
+    assert!(store.chat(&bed.tenant, "1").await.is_err());
+    assert!(listed(&bed, &store, five()).await.is_empty());
+    store.collect_garbage(Duration::ZERO).await.unwrap();
+    save(&bed, &store, "1", "m2", 60).await;
+    assert!(store.chat(&bed.tenant, "1").await.is_ok());
+}

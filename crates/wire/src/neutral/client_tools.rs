@@ -1,0 +1,151 @@
+//! Tools that a client knows by more than a plain name: functions of a namespace, tools
+//! that came with an item of the input, and tools that the client runs itself.
+//!
+//! In the neutral conversation each has one plain name. This table says which, and how the
+//! client is to see calls of it.
+
+use std::collections::HashMap;
+
+use super::Map;
+
+/// The tools of a request that its client knows by more than a plain name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClientTools {
+    tools: Vec<ClientTool>,
+    by_name: HashMap<String, usize>,
+    by_member: HashMap<(String, String), usize>,
+    /// The fields of each namespace, without its tools, by name.
+    pub(crate) namespaces: HashMap<String, Map>,
+}
+
+/// One tool, and how the client knows it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ClientTool {
+    /// Its name in the neutral conversation.
+    pub(crate) name: String,
+    pub(crate) form: Form,
+    pub(crate) place: Place,
+    /// Its JSON path in the client's request.
+    pub(crate) path: String,
+}
+
+/// How a client knows a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// By its name alone.
+    Plain,
+    /// As a member of a namespace.
+    Member { namespace: String, name: String },
+    /// As a kind of tool that the client runs itself, with calls of their own kind.
+    Run(Runner),
+}
+
+/// A kind of tool that Responses clients run themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runner {
+    LocalShell,
+    Shell,
+    ApplyPatch,
+    ToolSearch,
+}
+
+/// Where a client told of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the list of tools.
+    Tools,
+    /// In an item of the input, which stays there for servers that know such items.
+    Input,
+    /// Nowhere but in a past call.
+    Past,
+}
+
+impl ClientTools {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, tool: ClientTool) {
+        let at = self.tools.len();
+        if let Form::Member { namespace, name } = &tool.form {
+            let member = (namespace.clone(), name.clone());
+            self.by_member.entry(member).or_insert(at);
+        }
+        self.by_name.entry(tool.name.clone()).or_insert(at);
+        self.tools.push(tool);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&ClientTool> {
+        self.tools.get(*self.by_name.get(name)?)
+    }
+
+    /// The plain name of a namespace's member.
+    pub(crate) fn member(&self, namespace: &str, name: &str) -> Option<&str> {
+        let member = (namespace.to_owned(), name.to_owned());
+        let at = self.by_member.get(&member)?;
+        Some(&self.tools.get(*at)?.name)
+    }
+
+    /// All members of namespaces with their plain names.
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&(String, String), &str)> {
+        self.by_member
+            .iter()
+            .filter_map(|(member, at)| Some((member, self.tools.get(*at)?.name.as_str())))
+    }
+
+    /// The plain names of a namespace's members, in their order.
+    pub(crate) fn members_of(&self, wanted: &str) -> impl Iterator<Item = &str> {
+        self.tools.iter().filter_map(move |tool| match &tool.form {
+            Form::Member { namespace, .. } if namespace == wanted => Some(tool.name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The kind of a tool that the client runs itself.
+    pub(crate) fn runner(&self, name: &str) -> Option<Runner> {
+        match self.get(name)?.form {
+            Form::Run(runner) => Some(runner),
+            _ => None,
+        }
+    }
+
+    /// The name of the client's own tool of a kind.
+    pub(crate) fn run_as(&self, wanted: Runner) -> Option<&str> {
+        let mut tools = self.tools.iter();
+        let found = tools.find(|tool| tool.form == Form::Run(wanted))?;
+        Some(&found.name)
+    }
+}
+
+impl Runner {
+    /// The kind of a tool, if it is one that the client runs.
+    pub(crate) fn of(kind: &str, fields: &Map) -> Option<Self> {
+        let text = |value: Option<&serde_json::Value>, key: &str| {
+            Some(value?.get(key)?.as_str()?.to_owned())
+        };
+        match kind {
+            "local_shell" => Some(Runner::LocalShell),
+            "apply_patch" => Some(Runner::ApplyPatch),
+            // Without an environment, as the tool was at first, it is the client's too.
+            "shell" => match text(fields.get("environment"), "type").as_deref() {
+                None | Some("local") => Some(Runner::Shell),
+                Some(_) => None,
+            },
+            "tool_search" => match fields.get("execution")?.as_str()? {
+                "client" => Some(Runner::ToolSearch),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The word for the tool, in tools and choices, and its usual plain name.
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Runner::LocalShell => "local_shell",
+            Runner::Shell => "shell",
+            Runner::ApplyPatch => "apply_patch",
+            Runner::ToolSearch => "tool_search",
+        }
+    }
+}

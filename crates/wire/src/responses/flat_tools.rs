@@ -1,0 +1,236 @@
+//! Tools of a Responses request that come in groups or in items: each gets one plain name,
+//! by which every other dialect can offer it.
+//!
+//! `namespace` tools hold functions; `additional_tools` and `tool_search_output` items
+//! bring tools in the middle of a conversation. [`super::namespace`] goes the other way.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::tools::read_tool;
+use crate::error::WireError;
+use crate::fields::{Path, TOOLS, list, string};
+use crate::names::{Taken, member_name};
+use crate::neutral::{
+    Block, ClientTool, ClientTools, Content, Form, Place, Request, Runner, Tool, ToolKind,
+};
+
+/// Gives every tool and every past call of a request one plain name.
+pub(super) fn flatten(request: &mut Request) -> Result<(), WireError> {
+    if !concerns(request) {
+        return Ok(());
+    }
+    let items = tools_of_items(request);
+    let mut collector = Collector::default();
+    collector.keep_plain_names(request, &items);
+    for (i, tool) in std::mem::take(&mut request.tools).into_iter().enumerate() {
+        collector.add(tool, &TOOLS.index(i), Place::Tools)?;
+    }
+    let path = Path::Root.key("input");
+    let path = path.key("tools");
+    for (i, tool) in items.into_iter().enumerate() {
+        let path = &path.index(i);
+        collector.add(read_tool(tool, path)?, path, Place::Input)?;
+    }
+    for block in request.messages.iter_mut().flat_map(|m| &mut m.content) {
+        collector.rename_call(block);
+    }
+    request.tools = collector.tools;
+    request.client_tools = Arc::new(collector.table);
+    Ok(())
+}
+
+fn concerns(request: &Request) -> bool {
+    let special = |tool: &Tool| match &tool.kind {
+        ToolKind::Server { kind } => kind == "namespace" || Runner::of(kind, &tool.rest).is_some(),
+        _ => false,
+    };
+    let blocks = || request.messages.iter().flat_map(|m| &m.content);
+    request.tools.iter().any(special)
+        || blocks().any(|block| match &block.content {
+            Content::ToolUse { .. } => block.rest.contains_key("namespace"),
+            Content::Other { kind } => TOOL_ITEMS.contains(&kind.as_str()),
+            _ => false,
+        })
+}
+
+/// The kinds of items that bring tools.
+pub(crate) const TOOL_ITEMS: [&str; 2] = ["additional_tools", "tool_search_output"];
+
+/// The tools that items of the input bring. The items stay as they are.
+fn tools_of_items(request: &Request) -> Vec<Value> {
+    let blocks = request.messages.iter().flat_map(|m| &m.content);
+    let tools = blocks.filter_map(|block| match &block.content {
+        Content::Other { kind } if TOOL_ITEMS.contains(&kind.as_str()) => {
+            block.rest.get("tools")?.as_array().cloned()
+        }
+        _ => None,
+    });
+    tools.flatten().collect()
+}
+
+#[derive(Default)]
+struct Collector {
+    names: Taken,
+    table: ClientTools,
+    tools: Vec<Tool>,
+    /// Where each tool stands in the list.
+    places: HashMap<String, usize>,
+}
+
+impl Collector {
+    /// Tools that have a plain name keep it, wherever they stand.
+    fn keep_plain_names(&mut self, request: &Request, items: &[Value]) {
+        for tool in &request.tools {
+            if !tool.name.is_empty() {
+                self.names.take(&tool.name);
+            }
+        }
+        for tool in items {
+            let kind = tool.get("type").and_then(Value::as_str);
+            if let (Some("function" | "custom"), Some(name)) =
+                (kind, tool.get("name").and_then(Value::as_str))
+            {
+                self.names.take(name);
+            }
+        }
+    }
+
+    fn add(&mut self, tool: Tool, path: &Path<'_>, place: Place) -> Result<(), WireError> {
+        match &tool.kind {
+            ToolKind::Server { kind } if kind == "namespace" => {
+                return self.add_namespace(tool, path, place);
+            }
+            ToolKind::Server { kind } => match Runner::of(kind, &tool.rest) {
+                Some(runner) => self.add_runner(tool, runner, path, place),
+                None => self.tools.push(tool),
+            },
+            _ if place == Place::Tools => self.append(tool),
+            _ => self.put(tool, Form::Plain, path, place),
+        }
+        Ok(())
+    }
+
+    fn add_namespace(
+        &mut self,
+        mut tool: Tool,
+        path: &Path<'_>,
+        place: Place,
+    ) -> Result<(), WireError> {
+        let name = tool.rest.get("name").cloned();
+        let namespace = string(
+            name.ok_or_else(|| missing(path, "name"))?,
+            &path.key("name"),
+        )?;
+        let members = tool.rest.get("tools").cloned();
+        let members = members.ok_or_else(|| missing(path, "tools"))?;
+        let path = &path.key("tools");
+        let mut read = Vec::new();
+        for (i, member) in list(members, path)?.into_iter().enumerate() {
+            read.push(read_tool(member, &path.index(i))?);
+        }
+        if read
+            .iter()
+            .any(|tool| matches!(tool.kind, ToolKind::Server { .. }))
+        {
+            // Not one of functions: it is told as a whole, or not at all.
+            self.tools.push(tool);
+            return Ok(());
+        }
+        tool.rest.shift_remove("tools");
+        self.table
+            .namespaces
+            .entry(namespace.clone())
+            .or_insert(tool.rest);
+        for (i, mut member) in read.into_iter().enumerate() {
+            let form = Form::Member {
+                namespace: namespace.clone(),
+                name: member.name.clone(),
+            };
+            let known = self
+                .table
+                .member(&namespace, &member.name)
+                .map(str::to_owned);
+            let wanted = || member_name(&namespace, &member.name);
+            member.name = known.unwrap_or_else(|| self.names.unique(&wanted()));
+            self.put(member, form, &path.index(i), place);
+        }
+        Ok(())
+    }
+
+    /// A tool that the client runs: it stays of its kind, and has a name for calls.
+    fn add_runner(&mut self, mut tool: Tool, runner: Runner, path: &Path<'_>, place: Place) {
+        let known = self.table.run_as(runner).map(str::to_owned);
+        tool.name = known.unwrap_or_else(|| self.names.unique(runner.kind()));
+        self.put(tool, Form::Run(runner), path, place);
+    }
+
+    /// Adds a tool. One that is in the list of tools already stays as it is; of several
+    /// items the last counts.
+    fn put(&mut self, tool: Tool, form: Form, path: &Path<'_>, place: Place) {
+        let listed = self.places.contains_key(&tool.name);
+        let known = self.table.get(&tool.name).map(|known| known.place);
+        let place = known.unwrap_or(if listed { Place::Tools } else { place });
+        if known.is_none() {
+            self.table.add(ClientTool {
+                name: tool.name.clone(),
+                form,
+                place,
+                path: path.to_string(),
+            });
+        }
+        if !(listed && place == Place::Tools) {
+            self.push(tool);
+        }
+    }
+
+    fn push(&mut self, tool: Tool) {
+        match self.places.get(&tool.name) {
+            Some(at) => {
+                if let Some(known) = self.tools.get_mut(*at) {
+                    *known = tool;
+                }
+            }
+            None => self.append(tool),
+        }
+    }
+
+    fn append(&mut self, tool: Tool) {
+        let at = self.tools.len();
+        self.places.entry(tool.name.clone()).or_insert(at);
+        self.tools.push(tool);
+    }
+
+    /// A past call of a namespace's member by its plain name.
+    fn rename_call(&mut self, block: &mut Block) {
+        let Content::ToolUse { name, .. } = &mut block.content else {
+            return;
+        };
+        let Some(Value::String(namespace)) = block.rest.shift_remove("namespace") else {
+            return;
+        };
+        let known = self.table.member(&namespace, name).map(str::to_owned);
+        let plain = known.unwrap_or_else(|| {
+            let plain = self.names.unique(&member_name(&namespace, name));
+            self.table.add(ClientTool {
+                name: plain.clone(),
+                form: Form::Member {
+                    namespace: namespace.clone(),
+                    name: name.clone(),
+                },
+                place: Place::Past,
+                path: String::new(),
+            });
+            plain
+        });
+        *name = plain;
+    }
+}
+
+fn missing(path: &Path<'_>, key: &str) -> WireError {
+    WireError::Missing {
+        field: path.key(key).to_string(),
+    }
+}

@@ -1,0 +1,120 @@
+//! A message of a Responses stream while it is told: its parts, one after the other.
+
+use serde_json::{Value, json};
+
+use super::own_item;
+use super::response_out::{message, text_part};
+use super::stream_item::Told;
+use crate::neutral::{Block, Delta, merge};
+
+/// The message being told.
+#[derive(Debug)]
+pub(super) struct MessageItem {
+    pub(super) id: String,
+    /// The part being told, with what is known of the whole message.
+    block: Block,
+    text: String,
+    /// The parts that are whole.
+    parts: Vec<Value>,
+    /// Whether a part is being told.
+    open: bool,
+    /// The probabilities of the next piece of text, where the model's server gave them.
+    logprobs: Option<Value>,
+}
+
+impl MessageItem {
+    pub(super) fn new(id: String, block: &Block) -> Self {
+        MessageItem {
+            id,
+            block: block.clone(),
+            text: String::new(),
+            parts: Vec::new(),
+            open: true,
+            logprobs: None,
+        }
+    }
+
+    pub(super) fn start(&self) -> Vec<Told> {
+        let mut item = message(&self.id, "in_progress", json!([]), &self.block);
+        if let Some(map) = item.as_object_mut() {
+            map.insert("status".to_owned(), "in_progress".into());
+        }
+        let added = ("response.output_item.added", json!({"item": item}));
+        vec![added, self.part_added()]
+    }
+
+    fn part_added(&self) -> Told {
+        let part = text_part("", &Block::text(""));
+        let fields = json!({"item_id": self.id, "content_index": self.parts.len(), "part": part});
+        ("response.content_part.added", fields)
+    }
+
+    /// Begins the next part.
+    pub(super) fn next_part(&mut self, block: &Block) -> Vec<Told> {
+        self.block = block.clone();
+        self.text.clear();
+        self.open = true;
+        vec![self.part_added()]
+    }
+
+    /// Notes the probabilities of the text that comes next.
+    pub(super) fn expect_logprobs(&mut self, logprobs: Value) {
+        self.logprobs = Some(logprobs);
+    }
+
+    pub(super) fn grow(&mut self, delta: &Delta) -> Vec<Told> {
+        match delta {
+            Delta::Text(text) => {
+                self.text.push_str(text);
+                let logprobs = self.logprobs.take().unwrap_or_else(|| json!([]));
+                let fields = json!({"item_id": self.id, "content_index": self.parts.len(),
+                    "delta": text, "logprobs": logprobs});
+                vec![("response.output_text.delta", fields)]
+            }
+            Delta::Rest(more) => {
+                merge(&mut self.block.rest, more.clone());
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// An event about the part being told, in the words of the model's server.
+    pub(super) fn locate(&self, fields: &mut Value) {
+        if let Some(map) = fields.as_object_mut() {
+            map.insert("item_id".to_owned(), self.id.as_str().into());
+            map.insert("content_index".to_owned(), self.parts.len().into());
+        }
+    }
+
+    /// Ends the part being told; says whether the message ends with it.
+    pub(super) fn stop_part(&mut self) -> (Vec<Told>, bool) {
+        if !std::mem::take(&mut self.open) {
+            return (Vec::new(), true);
+        }
+        let part = text_part(&self.text, &self.block);
+        let logprobs = part.get("logprobs").cloned();
+        let (id, at) = (&self.id, self.parts.len());
+        let told = vec![
+            (
+                "response.output_text.done",
+                json!({"item_id": id, "content_index": at, "text": self.text, "logprobs": logprobs}),
+            ),
+            (
+                "response.content_part.done",
+                json!({"item_id": id, "content_index": at, "part": part}),
+            ),
+        ];
+        self.parts.push(part);
+        (told, own_item::ends_message(&self.block))
+    }
+
+    /// The last events of the message, and the message itself.
+    pub(super) fn stop(mut self) -> (Vec<Told>, Value) {
+        let (mut told, _) = self.stop_part();
+        let parts = std::mem::take(&mut self.parts);
+        let item = message(&self.id, "completed", parts.into(), &self.block);
+        told.push(("response.output_item.done", json!({"item": item})));
+        (told, item)
+    }
+}

@@ -1,0 +1,191 @@
+//! A reasoning item of a Responses stream while it is told.
+
+use serde_json::{Value, json};
+
+use super::item_in::texts;
+use super::own_item;
+use super::response_out::reasoning;
+use super::stream_item::Told;
+use crate::neutral::{Block, Content, Delta, merge};
+
+/// The thought being told.
+#[derive(Debug)]
+pub(super) struct ThoughtItem {
+    pub(super) id: String,
+    block: Block,
+    /// Whether what is told is the thought itself and not its summary.
+    is_content: bool,
+    /// The part being told, if one is.
+    part: Option<String>,
+    /// The parts that are whole.
+    parts: Vec<String>,
+    /// Whether the next piece only parts two texts, which stand apart here anyway.
+    skips: bool,
+}
+
+impl ThoughtItem {
+    pub(super) fn new(id: String, block: &Block) -> Self {
+        ThoughtItem {
+            id,
+            block: block.clone(),
+            is_content: false,
+            part: None,
+            parts: Vec::new(),
+            skips: false,
+        }
+    }
+
+    pub(super) fn start(&self) -> Vec<Told> {
+        let mut empty = Block::text("");
+        if let Some(item) = own_item::item(&self.block) {
+            let item = own_item::without(item, &["summary", "content"]);
+            own_item::mark_item(&mut empty, item);
+        }
+        let item = reasoning(&self.id, "", &empty);
+        vec![("response.output_item.added", json!({"item": item}))]
+    }
+
+    pub(super) fn grow(&mut self, delta: &Delta) -> Vec<Told> {
+        match delta {
+            Delta::Thinking(_) if std::mem::take(&mut self.skips) => Vec::new(),
+            Delta::Thinking(text) if !text.is_empty() => match self.known_parts(text) {
+                Some(parts) => self.think_parts(&parts),
+                None => self.think(text),
+            },
+            Delta::Signature(whole) => {
+                if let Content::Thinking { signature, .. } = &mut self.block.content {
+                    whole.clone_into(signature);
+                }
+                Vec::new()
+            }
+            Delta::Rest(more) => {
+                merge(&mut self.block.rest, more.clone());
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The parts of a text that is told at once, where they are known from the start.
+    fn known_parts(&self, text: &str) -> Option<Vec<String>> {
+        let item = own_item::item(&self.block)?;
+        let key = match texts(item.get("summary")).is_empty() {
+            true => "content",
+            false => "summary",
+        };
+        let parts = item.get(key)?.as_array()?.iter();
+        let parts: Vec<&str> = parts
+            .filter_map(|part| part.get("text")?.as_str())
+            .collect();
+        let is_all = parts.join("\n\n") == text && self.parts.is_empty() && self.part.is_none();
+        is_all.then(|| parts.into_iter().map(str::to_owned).collect())
+    }
+
+    fn think_parts(&mut self, parts: &[String]) -> Vec<Told> {
+        let item = own_item::item(&self.block);
+        let is_content = item.is_some_and(|item| texts(item.get("summary")).is_empty());
+        self.is_content = is_content;
+        let mut told = Vec::new();
+        for part in parts {
+            told.extend(self.think(part));
+            told.extend(self.stop_part());
+        }
+        told
+    }
+
+    /// What follows is the thought itself, which servers of open models tell.
+    pub(super) fn tells_content(&mut self) {
+        self.is_content = self.is_content || (self.part.is_none() && self.parts.is_empty());
+    }
+
+    /// What follows is a part of its own; the piece between the two is not told.
+    pub(super) fn next_part(&mut self) -> Vec<Told> {
+        self.skips = true;
+        self.stop_part()
+    }
+
+    fn think(&mut self, text: &str) -> Vec<Told> {
+        let mut told = Vec::new();
+        let at = self.parts.len();
+        if self.part.is_none() {
+            told.push(self.part_event("added", at, ""));
+        }
+        self.part.get_or_insert_default().push_str(text);
+        let mut fields = self.place(at);
+        put(&mut fields, "delta", text.into());
+        let name = match self.is_content {
+            true => "response.reasoning_text.delta",
+            false => "response.reasoning_summary_text.delta",
+        };
+        told.push((name, fields));
+        told
+    }
+
+    fn stop_part(&mut self) -> Vec<Told> {
+        let Some(text) = self.part.take() else {
+            return Vec::new();
+        };
+        let at = self.parts.len();
+        let mut fields = self.place(at);
+        put(&mut fields, "text", text.as_str().into());
+        let name = match self.is_content {
+            true => "response.reasoning_text.done",
+            false => "response.reasoning_summary_text.done",
+        };
+        let mut told = vec![(name, fields)];
+        told.push(self.part_event("done", at, &text));
+        self.parts.push(text);
+        told
+    }
+
+    fn part_event(&self, what: &str, at: usize, text: &str) -> Told {
+        let name = match (self.is_content, what) {
+            (false, "added") => "response.reasoning_summary_part.added",
+            (false, _) => "response.reasoning_summary_part.done",
+            (true, "added") => "response.content_part.added",
+            (true, _) => "response.content_part.done",
+        };
+        let mut fields = self.place(at);
+        put(&mut fields, "part", self.part_of(text));
+        (name, fields)
+    }
+
+    fn part_of(&self, text: &str) -> Value {
+        let kind = match self.is_content {
+            true => "reasoning_text",
+            false => "summary_text",
+        };
+        json!({"type": kind, "text": text})
+    }
+
+    fn place(&self, at: usize) -> Value {
+        match self.is_content {
+            true => json!({"item_id": self.id, "content_index": at}),
+            false => json!({"item_id": self.id, "summary_index": at}),
+        }
+    }
+
+    /// The last events of the item, and the item itself.
+    pub(super) fn stop(mut self) -> (Vec<Told>, Value) {
+        let mut told = self.stop_part();
+        let parts: Vec<Value> = self.parts.iter().map(|text| self.part_of(text)).collect();
+        let mut item = reasoning(&self.id, "", &self.block);
+        let key = if self.is_content {
+            "content"
+        } else {
+            "summary"
+        };
+        let own = own_item::item(&self.block).and_then(|own| own.get(key)?.as_array());
+        if own.is_none_or(Vec::is_empty) && !parts.is_empty() {
+            put(&mut item, key, parts.into());
+        }
+        told.push(("response.output_item.done", json!({"item": item})));
+        (told, item)
+    }
+}
+
+fn put(fields: &mut Value, key: &str, value: Value) {
+    if let Some(map) = fields.as_object_mut() {
+        map.insert(key.to_owned(), value);
+    }
+}

@@ -1,0 +1,455 @@
+//! Items of OpenAI's own servers, and what messages say of themselves, survive a run on
+//! Responses: whole and streamed, in the answer and in the next turn's input.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod support;
+
+use prowess_wire::neutral::{Collector, Message, Response, Role, StreamEvent, replay};
+use prowess_wire::{
+    Client, Dialect, ReplyContext, StreamReader, StreamWriter, WriteOptions, read_request,
+    read_response, write_request, write_response,
+};
+use serde_json::{Value, json};
+use support::{assert_well_formed, context};
+
+fn message(id: &str, phase: &str, parts: Value) -> Value {
+    json!({"id": id, "type": "message", "status": "completed", "role": "assistant",
+        "phase": phase, "content": parts})
+}
+
+fn part(text: &str) -> Value {
+    json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []})
+}
+
+/// One item of every kind that OpenAI's servers give, and one of a kind to come.
+fn items() -> Vec<Value> {
+    let cited = json!({"type": "url_citation", "url": "https://a.test", "title": "A",
+        "start_index": 0, "end_index": 3});
+    let logprobs = json!([{"token": "Two", "logprob": -0.5, "bytes": [84], "top_logprobs": []}]);
+    vec![
+        json!({"id": "rs_1", "type": "reasoning", "summary": [
+            {"type": "summary_text", "text": "Hm."}, {"type": "summary_text", "text": "So."}]}),
+        json!({"id": "ws_1", "type": "web_search_call", "status": "completed",
+            "action": {"type": "search", "query": "x", "sources": [{"type": "url", "url": "https://a.test"}]}}),
+        message("msg_1", "commentary", json!([part("One.")])),
+        json!({"id": "ci_1", "type": "code_interpreter_call", "status": "completed",
+            "container_id": "cntr_1", "code": "1+1", "outputs": [{"type": "logs", "logs": "2"}]}),
+        json!({"id": "fs_1", "type": "file_search_call", "status": "completed",
+            "queries": ["q"], "results": null}),
+        json!({"id": "mcpl_1", "type": "mcp_list_tools", "server_label": "s", "tools": []}),
+        json!({"id": "mcp_1", "type": "mcp_call", "server_label": "s", "name": "roll",
+            "arguments": "{}", "output": "4", "error": null, "status": "completed"}),
+        json!({"id": "mcpr_1", "type": "mcp_approval_request", "server_label": "s",
+            "name": "roll", "arguments": "{}"}),
+        json!({"id": "ig_1", "type": "image_generation_call", "status": "completed",
+            "result": "iVBORw0KGgo=", "revised_prompt": "a cat", "output_format": "png"}),
+        json!({"id": "cu_1", "type": "computer_call", "call_id": "call_cu", "status": "completed",
+            "action": {"type": "screenshot"}, "pending_safety_checks": []}),
+        json!({"id": "sh_1", "type": "shell_call", "call_id": "call_sh", "status": "completed",
+            "action": {"commands": ["ls"], "timeout_ms": null, "max_output_length": null},
+            "environment": {"type": "container_reference", "container_id": "cntr_1"}}),
+        json!({"id": "new_1", "type": "telepathy_call", "status": "completed", "thought": {"a": 1}}),
+        json!({"id": "msg_2", "type": "message", "status": "completed", "role": "assistant",
+            "phase": "final_answer", "content": [
+                {"type": "output_text", "text": "Two.", "annotations": [cited], "logprobs": logprobs},
+                part("Three.")]}),
+        message("msg_3", "final_answer", json!([part("Four.")])),
+    ]
+}
+
+fn answer(output: &[Value]) -> Value {
+    json!({"id": "resp_1", "object": "response", "created_at": 1, "status": "completed",
+        "error": null, "incomplete_details": null, "model": "gpt-x", "output": output,
+        "service_tier": "flex", "tools": [{"type": "function", "name": "load_skill"}],
+        "instructions": "ours", "moderation": {"flagged": false},
+        "usage": {"input_tokens": 3, "output_tokens": 2, "total_tokens": 5}})
+}
+
+fn read(output: &[Value]) -> Response {
+    let body = answer(output).to_string();
+    read_response(Dialect::Responses, body.as_bytes(), &context()).unwrap()
+}
+
+fn asked() -> prowess_wire::neutral::Request {
+    let body = br#"{"model":"m","input":"x"}"#;
+    read_request(Client::Responses, body).unwrap()
+}
+
+fn reply() -> ReplyContext {
+    ReplyContext::of(&asked(), 7)
+}
+
+/// The data of every event that a Responses client gets.
+fn written(events: &[StreamEvent]) -> Vec<Value> {
+    let mut writer = StreamWriter::new(Client::Responses, reply());
+    let mut out = Vec::new();
+    for event in events {
+        writer.write(event, &mut out);
+    }
+    let text = String::from_utf8(out).unwrap();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    data.map(|data| serde_json::from_str(data).unwrap())
+        .collect()
+}
+
+fn collected(events: Vec<StreamEvent>) -> Response {
+    let mut collector = Collector::new(Dialect::Responses);
+    for event in events {
+        collector.push(event).unwrap();
+    }
+    collector.finish().unwrap()
+}
+
+/// What an upstream streams of items: their beginnings, their text and their ends.
+fn stream(items: &[Value]) -> String {
+    let mut events =
+        vec![json!({"type": "response.created", "response": {"id": "resp_1", "model": "gpt-x"}})];
+    for (at, item) in items.iter().enumerate() {
+        let mut begun = item.clone();
+        begun["status"] = "in_progress".into();
+        for late in ["content", "summary", "outputs", "result", "output"] {
+            if begun.get(late).is_some() {
+                begun[late] = if begun[late].is_array() {
+                    json!([])
+                } else {
+                    Value::Null
+                };
+            }
+        }
+        events
+            .push(json!({"type": "response.output_item.added", "output_index": at, "item": begun}));
+        match item["type"].as_str().unwrap() {
+            "message" => {
+                for (i, part) in item["content"].as_array().unwrap().iter().enumerate() {
+                    let place = |kind: &str| {
+                        json!({"type": kind, "output_index": at,
+                        "content_index": i, "item_id": item["id"]})
+                    };
+                    let mut added = place("response.content_part.added");
+                    added["part"] = json!({"type": "output_text", "text": ""});
+                    let mut delta = place("response.output_text.delta");
+                    delta["delta"] = part["text"].clone();
+                    delta["logprobs"] = part["logprobs"].clone();
+                    let mut done = place("response.content_part.done");
+                    done["part"] = part.clone();
+                    events.extend([added, delta, done]);
+                }
+            }
+            "reasoning" => {
+                for (i, part) in item["summary"].as_array().unwrap().iter().enumerate() {
+                    let place =
+                        json!({"output_index": at, "summary_index": i, "item_id": item["id"]});
+                    let mut added = place.clone();
+                    added["type"] = "response.reasoning_summary_part.added".into();
+                    let mut delta = place;
+                    delta["type"] = "response.reasoning_summary_text.delta".into();
+                    delta["delta"] = part["text"].clone();
+                    events.extend([added, delta]);
+                }
+            }
+            kind => {
+                let name = format!("response.{kind}.in_progress");
+                events.push(
+                    json!({"type": name, "output_index": at, "item_id": item["id"],
+                    "sequence_number": 99}),
+                );
+            }
+        }
+        events.push(json!({"type": "response.output_item.done", "output_index": at, "item": item}));
+    }
+    events.push(json!({"type": "response.completed", "response": answer(items)}));
+    events
+        .iter()
+        .map(|event| format!("data: {event}\n\n"))
+        .collect()
+}
+
+fn heard(sse: &str) -> Vec<StreamEvent> {
+    let mut reader = StreamReader::new(Dialect::Responses, context());
+    let mut events = reader.push(sse.as_bytes());
+    events.extend(reader.finish());
+    assert_well_formed(&events);
+    events
+}
+
+/// Items with what every item of this server has, whoever made it.
+fn completed(items: &[Value]) -> Vec<Value> {
+    let mut items = items.to_vec();
+    for item in &mut items {
+        if item["type"] == "reasoning" {
+            item["encrypted_content"] = Value::Null;
+        }
+    }
+    items
+}
+
+/// Every item begins and ends once, in order, under a dense index; numbers go up.
+fn assert_told_in_order(events: &[Value], items: &[Value]) {
+    for (at, event) in events.iter().enumerate() {
+        assert_eq!(event["sequence_number"], at);
+    }
+    let of = |name: &str| -> Vec<Value> {
+        let named = events.iter().filter(|event| event["type"] == name);
+        named
+            .map(|event| json!([event["output_index"], event["item"]["id"]]))
+            .collect()
+    };
+    let expected: Vec<Value> = (0..items.len())
+        .map(|i| json!([i, items[i]["id"]]))
+        .collect();
+    assert_eq!(of("response.output_item.added"), expected);
+    assert_eq!(of("response.output_item.done"), expected);
+    let done = events
+        .iter()
+        .filter(|event| event["type"] == "response.output_item.done");
+    let done: Vec<Value> = done.map(|event| event["item"].clone()).collect();
+    assert_eq!(done, completed(items));
+    let last = events.last().unwrap();
+    assert_eq!(last["type"], "response.completed");
+    assert_eq!(last["response"]["output"], json!(completed(items)));
+}
+
+#[test]
+fn a_whole_answer_keeps_every_item_as_it_came() {
+    let items = items();
+    let told = collected(replay(read(&items)));
+    let (body, dropped) = write_response(Client::Responses, &told, &reply());
+    assert_eq!(body["output"], json!(completed(&items)));
+    assert_eq!(dropped, []);
+    assert_eq!(body["service_tier"], "flex");
+    assert_eq!(body["moderation"], json!({"flagged": false}));
+    assert_eq!(
+        (&body["tools"], &body["instructions"]),
+        (&json!([]), &Value::Null)
+    );
+}
+
+#[test]
+fn a_whole_answer_is_streamed_with_every_item() {
+    let items = items();
+    assert_told_in_order(&written(&replay(read(&items))), &items);
+}
+
+#[test]
+fn a_streamed_answer_keeps_every_item_and_what_is_told_of_its_progress() {
+    let items = items();
+    let events = heard(&stream(&items));
+    let told = written(&events);
+    assert_told_in_order(&told, &items);
+    for (at, item) in items.iter().enumerate() {
+        let name = format!("response.{}.in_progress", item["type"].as_str().unwrap());
+        let progress: Vec<&Value> = told.iter().filter(|event| event["type"] == name).collect();
+        if !["message", "reasoning"].contains(&item["type"].as_str().unwrap()) {
+            assert_eq!(progress.len(), 1, "{name}");
+            assert_eq!(progress[0]["output_index"], at, "{name}");
+            assert_eq!(progress[0]["item_id"], item["id"], "{name}");
+        }
+    }
+    let deltas = told
+        .iter()
+        .filter(|event| event["type"] == "response.output_text.delta");
+    let deltas: Vec<Value> = deltas
+        .map(|event| {
+            json!([
+                event["item_id"],
+                event["content_index"],
+                event["delta"],
+                event["logprobs"].as_array().unwrap().len()
+            ])
+        })
+        .collect();
+    assert_eq!(
+        deltas,
+        [
+            json!(["msg_1", 0, "One.", 0]),
+            json!(["msg_2", 0, "Two.", 1]),
+            json!(["msg_2", 1, "Three.", 0]),
+            json!(["msg_3", 0, "Four.", 0])
+        ]
+    );
+    let (body, _) = write_response(Client::Responses, &collected(events), &reply());
+    assert_eq!(body["output"], json!(completed(&items)));
+    assert_eq!(body["service_tier"], "flex");
+}
+
+/// What the next turn is sent of items. Where nothing is stored, as it is for clients of
+/// other dialects, a thought without its encrypted content cannot be sent, and a message
+/// has no id.
+fn expected(items: &[Value], client: Client) -> Vec<Value> {
+    let mut items = items.to_vec();
+    if client != Client::Responses {
+        items.retain(|item| item["type"] != "reasoning");
+        for item in items.iter_mut().filter(|item| item["type"] == "message") {
+            item.as_object_mut().unwrap().shift_remove("id");
+            item.as_object_mut().unwrap().shift_remove("status");
+        }
+    }
+    items
+}
+
+#[test]
+fn the_next_turn_gets_the_items_back_as_they_came() {
+    let items = items();
+    let whole = read(&items);
+    let streamed = collected(heard(&stream(&items)));
+    for answer in [whole, streamed] {
+        for client in [Client::Responses, Client::Chat, Client::Messages] {
+            let body = match client {
+                Client::Responses => json!({"model": "m", "input": "x"}),
+                _ => json!({"model": "m", "messages": [{"role": "user", "content": "x"}]}),
+            };
+            let mut request = read_request(client, body.to_string().as_bytes()).unwrap();
+            request
+                .messages
+                .push(Message::new(Role::Assistant, answer.content.clone()));
+            let options = WriteOptions::default();
+            let sent = write_request(Dialect::Responses, &request, &options).unwrap();
+            let mut input = sent.body["input"].as_array().unwrap()[1..].to_vec();
+            let items = expected(&items, client);
+            for (item, expected) in input.iter_mut().zip(&items) {
+                // Lists that say nothing may be left out of a text.
+                if let Some(Value::Array(parts)) = item.get_mut("content") {
+                    for part in parts {
+                        let map = part.as_object_mut().unwrap();
+                        map.entry("annotations").or_insert_with(|| json!([]));
+                        map.entry("logprobs").or_insert_with(|| json!([]));
+                    }
+                }
+                assert_eq!(item, expected, "{client:?}");
+            }
+            assert_eq!(input.len(), items.len(), "{client:?}");
+        }
+    }
+}
+
+#[test]
+fn phases_of_a_history_stay_with_their_messages() {
+    let (one, two) = (
+        message("msg_1", "commentary", json!([part("One.")])),
+        message(
+            "msg_2",
+            "final_answer",
+            json!([part("Two."), part("Three.")]),
+        ),
+    );
+    let body = json!({"model": "m", "input": [{"role": "user", "content": "x"}, one, two,
+        {"role": "user", "content": "y"}]});
+    let request = read_request(Client::Responses, body.to_string().as_bytes()).unwrap();
+    let sent = write_request(Dialect::Responses, &request, &WriteOptions::default()).unwrap();
+    let input = &sent.body["input"];
+    assert_eq!(input[1]["phase"], "commentary");
+    assert_eq!(input[2]["phase"], "final_answer");
+    assert_eq!(input[2]["content"].as_array().unwrap().len(), 2);
+    assert_eq!(input.as_array().unwrap().len(), 4);
+    // Elsewhere it has no place, and is named.
+    let sent = write_request(Dialect::Chat, &request, &WriteOptions::default()).unwrap();
+    let dropped: Vec<&str> = sent
+        .dropped
+        .iter()
+        .map(|drop| drop.field.as_str())
+        .collect();
+    assert!(
+        dropped.iter().any(|field| field.ends_with(".phase")),
+        "{dropped:?}"
+    );
+    assert!(!sent.body.to_string().contains("prowess_own"));
+}
+
+#[test]
+fn an_approval_goes_to_the_server_that_asked_for_it() {
+    let body = json!({"model": "m", "input": [{"role": "user", "content": "x"},
+        {"type": "mcp_approval_request", "id": "mcpr_1", "server_label": "s", "name": "roll",
+            "arguments": "{}"},
+        {"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": true}]});
+    let request = read_request(Client::Responses, body.to_string().as_bytes()).unwrap();
+    let sent = write_request(Dialect::Responses, &request, &WriteOptions::default()).unwrap();
+    assert_eq!(sent.body["input"][1], body["input"][1]);
+    assert_eq!(sent.body["input"][2], body["input"][2]);
+}
+
+#[test]
+fn items_that_are_told_at_the_same_time_are_told_one_after_the_other() {
+    let search = |id: &str| json!({"id": id, "type": "web_search_call", "status": "completed"});
+    let event = |kind: &str, at: u64, item: Value| json!({"type": format!("response.{kind}"), "output_index": at, "item_id": item["id"], "item": item});
+    let text = json!({"type": "response.output_text.delta", "output_index": 2, "content_index": 0,
+        "delta": "Hi."});
+    let said = message("msg_1", "final_answer", json!([part("Hi.")]));
+    let items = [search("ws_1"), search("ws_2"), said.clone()];
+    let events = [
+        json!({"type": "response.created", "response": {"id": "resp_1"}}),
+        event("output_item.added", 0, search("ws_1")),
+        event("output_item.added", 1, search("ws_2")),
+        event("web_search_call.searching", 1, search("ws_2")),
+        event(
+            "output_item.added",
+            2,
+            json!({"id": "msg_1", "type": "message", "role": "assistant", "content": []}),
+        ),
+        text,
+        event("web_search_call.searching", 0, search("ws_1")),
+        event("output_item.done", 1, search("ws_2")),
+        event("output_item.done", 0, search("ws_1")),
+        event("output_item.done", 2, said),
+        json!({"type": "response.completed", "response": answer(&items)}),
+    ];
+    let sse: String = events
+        .iter()
+        .map(|event| format!("data: {event}\n\n"))
+        .collect();
+    assert_told_in_order(&written(&heard(&sse)), &items);
+}
+
+#[test]
+fn other_clients_get_no_events_they_do_not_know() {
+    let events = heard(&stream(&items()));
+    for client in [Client::Messages, Client::Chat] {
+        let mut writer = StreamWriter::new(client, ReplyContext::default());
+        let mut out = Vec::new();
+        for event in &events {
+            writer.write(event, &mut out);
+        }
+        let text = String::from_utf8(out).unwrap();
+        assert!(!text.contains("event: response."), "{text}");
+        assert!(!text.contains("prowess_own"), "{text}");
+    }
+    let (body, _) = write_response(Client::Messages, &read(&items()), &ReplyContext::default());
+    assert!(!body.to_string().contains("prowess_own"), "{body}");
+}
+
+#[test]
+fn a_call_without_arguments_streams_an_empty_object() {
+    let block = json!({"type": "tool_use", "id": "toolu_1", "name": "now", "input": {}});
+    let answer =
+        json!({"id": "msg_1", "model": "c", "content": [block], "stop_reason": "tool_use"});
+    let read = read_response(Dialect::Messages, answer.to_string().as_bytes(), &context()).unwrap();
+    let start =
+        json!({"type": "message_start", "message": {"id": "msg_1", "content": [], "usage": {}}});
+    let sse = [
+        start,
+        json!({"type": "content_block_start", "index": 0, "content_block": block}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {}}),
+        json!({"type": "message_stop"}),
+    ];
+    let sse: String = sse
+        .iter()
+        .map(|event| format!("data: {event}\n\n"))
+        .collect();
+    let mut reader = StreamReader::new(Dialect::Messages, context());
+    let mut streamed = reader.push(sse.as_bytes());
+    streamed.extend(reader.finish());
+    for events in [replay(read), streamed] {
+        let told = written(&events);
+        let deltas = told
+            .iter()
+            .filter(|e| e["type"] == "response.function_call_arguments.delta");
+        let deltas: String = deltas
+            .map(|event| event["delta"].as_str().unwrap())
+            .collect();
+        assert_eq!(deltas, "{}");
+        let mut done = told
+            .iter()
+            .filter(|e| e["type"] == "response.function_call_arguments.done");
+        assert_eq!(done.next().unwrap()["arguments"], "{}");
+    }
+}
