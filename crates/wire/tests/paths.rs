@@ -3,11 +3,10 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::panic,
     reason = "helpers of tests"
 )]
 
-#[path = "support/bodies.rs"]
+#[path = "support/bodies/mod.rs"]
 mod bodies;
 mod support;
 

@@ -6,6 +6,9 @@ use serde_json::Value;
 /// The most bytes the details of one answer may have.
 const MAX_BYTES: usize = 16 << 20;
 
+/// The most details one answer may have.
+const MAX_ITEMS: usize = 4096;
+
 /// The details of an answer, put together from their pieces.
 #[derive(Debug, Default)]
 pub(super) struct Details {
@@ -27,9 +30,13 @@ impl Details {
             return Ok(());
         }
         // Some servers repeat what is whole.
-        if !self.items.contains(&piece) {
-            self.items.push(piece);
+        if self.items.contains(&piece) {
+            return Ok(());
         }
+        if self.items.len() >= MAX_ITEMS {
+            return Err("it gives too many reasoning details");
+        }
+        self.items.push(piece);
         Ok(())
     }
 
@@ -186,5 +193,9 @@ mod tests {
         let mut details = Details::default();
         let big = json!({"type": "reasoning.encrypted", "data": "x".repeat(MAX_BYTES)});
         assert!(details.push(big).is_err());
+        let mut details = Details::default();
+        let piece = |n: usize| json!({"type": "reasoning.encrypted", "data": n.to_string()});
+        let pushed = (0..=MAX_ITEMS).map(|n| details.push(piece(n)));
+        assert_eq!(pushed.filter(Result::is_err).count(), 1);
     }
 }

@@ -2,6 +2,8 @@
 //! back with it. In the neutral form it is the signature of an empty thought before the
 //! call.
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 
 use crate::fields::Path;
@@ -55,28 +57,55 @@ pub(super) fn take(rest: &mut Map) -> Option<Value> {
     there.then(|| rest.shift_remove(FIELD)).flatten()
 }
 
-/// The thought that stands before a call with this `extra_content`: one that was given
-/// with its blocks, which is then taken out of them, or an empty one.
-pub(super) fn thought_before(
-    extra: &Value,
-    from: Option<&str>,
-    path: &Path<'_>,
-    given: &mut Vec<Block>,
-) -> Block {
-    let sealed = seal(extra, from);
-    let same = |block: &Block| match (&block.content, open(&sealed)) {
-        (Content::Thinking { signature, .. }, Sealed::Gemini(_)) => *signature == sealed,
-        (Content::Thinking { signature, .. }, _) => {
-            matches!(open(signature), Sealed::Chat(state) if state.extra.as_ref() == Some(extra))
+/// Finds the thoughts that stand before calls with `extra_content`, among those that were
+/// given with the message.
+#[derive(Debug, Default)]
+pub(super) struct Signed {
+    /// The signatures of thoughts that hold `extra_content`, by its text; each is opened
+    /// once only.
+    known: Option<HashMap<String, String>>,
+}
+
+impl Signed {
+    /// The thought before a call with this `extra_content`: one that was given, which is
+    /// then taken out of where it stood, or an empty one.
+    pub(super) fn thought_before(
+        &mut self,
+        extra: &Value,
+        from: Option<&str>,
+        path: &Path<'_>,
+        given: &mut Vec<Block>,
+    ) -> Block {
+        let sealed = seal(extra, from);
+        let wanted = match signature(extra) {
+            Some(_) => Some(&sealed),
+            None => self.known(given).get(&extra.to_string()),
+        };
+        let found = given.iter().position(|block| match &block.content {
+            Content::Thinking { signature, .. } => Some(signature) == wanted,
+            _ => false,
+        });
+        if let Some(at) = found {
+            return given.remove(at);
         }
-        _ => false,
-    };
-    if let Some(at) = given.iter().position(same) {
-        return given.remove(at);
+        let thought = Block::new(Content::Thinking {
+            thinking: String::new(),
+            signature: sealed,
+        });
+        thought.at(&path.key(FIELD))
     }
-    let thought = Block::new(Content::Thinking {
-        thinking: String::new(),
-        signature: sealed,
-    });
-    thought.at(&path.key(FIELD))
+
+    fn known(&mut self, given: &[Block]) -> &HashMap<String, String> {
+        self.known.get_or_insert_with(|| {
+            let signatures = given.iter().filter_map(|block| match &block.content {
+                Content::Thinking { signature, .. } => Some(signature),
+                _ => None,
+            });
+            let known = signatures.filter_map(|signature| match open(signature) {
+                Sealed::Chat(state) => Some((state.extra?.to_string(), signature.clone())),
+                _ => None,
+            });
+            known.collect()
+        })
+    }
 }

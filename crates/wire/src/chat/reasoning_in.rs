@@ -11,7 +11,7 @@ use crate::neutral::{Block, Content, StreamEvent};
 use crate::sealed::{ChatState, Sealed, open, seal_chat};
 
 /// The fields a thought's text may stand in, the usual one first.
-const FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
+pub(super) const FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// Takes the text of a thought, and the name of its field. What is no text stays.
 pub(super) fn take_text(fields: &mut Fields<'_>) -> Option<(String, &'static str)> {

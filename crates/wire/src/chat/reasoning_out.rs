@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::details::{self, Details};
 use super::extra;
+use super::reasoning_in::FIELDS;
 use crate::context::{ReasoningContent, WriteOptions};
 use crate::neutral::Map;
 use crate::sealed::{ChatState, Sealed, open};
@@ -79,7 +80,9 @@ impl<'a> Thoughts<'a> {
     }
 
     fn give_back(&mut self, state: ChatState, thinking: &str) {
-        if let Some(field) = state.field {
+        // The seal comes from a client: no other field may be named in it.
+        let field = state.field.filter(|field| FIELDS.contains(&field.as_str()));
+        if let Some(field) = field {
             self.text.push_str(thinking);
             self.field.get_or_insert(field);
         } else if self.options.reasoning_content == ReasoningContent::Always {
@@ -97,11 +100,15 @@ impl<'a> Thoughts<'a> {
     /// Details that go on with those before.
     fn merge(&mut self, more: Vec<Value>) {
         let mut merged = Details::default();
-        for detail in self.details.drain(..).chain(more) {
-            // What was read within the bounds is within them still.
-            let _ = merged.push(detail);
+        self.details.extend(more);
+        let pushed = self
+            .details
+            .iter()
+            .map(|detail| merged.push(detail.clone()));
+        // What no server gives is left as the client brought it.
+        if pushed.collect::<Result<Vec<_>, _>>().is_ok() {
+            self.details = merged.take();
         }
-        self.details = merged.take();
     }
 
     /// Text follows: a signature before it is the text's, and has no place here.

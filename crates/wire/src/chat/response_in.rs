@@ -110,13 +110,14 @@ fn read_message(
         response.stop_details = Some(refusal_details(Some(&refusal)));
         response.content.push(Block::text(refusal));
     }
+    let mut signed = extra::Signed::default();
     for (i, call) in calls.into_iter().enumerate() {
         let path = path.key("tool_calls");
         let path = &path.index(i);
         let mut block = read_call(call, path)?;
         if let Some(extra) = extra::take(&mut block.rest) {
             let from = Some(context.server.as_str());
-            let thought = extra::thought_before(&extra, from, path, &mut response.content);
+            let thought = signed.thought_before(&extra, from, path, &mut response.content);
             response.content.push(thought);
         }
         block.rest.clear();

@@ -27,6 +27,7 @@ pub fn adopt(request: &mut Request) -> Result<Vec<Dropped>, WireError> {
     let (fitted, unfit) = fit(request, Dialect::Messages).map_err(named)?.into_parts();
     *request = fitted;
     request.origin = Dialect::Messages;
+    check(request).map_err(|error| error.named_for(&request.client_fields))?;
     let mut drops = Drops::of(request);
     for (i, block) in request.system.iter().enumerate() {
         drops.rest(&SYSTEM.block(i, block), &block.rest);
