@@ -289,7 +289,11 @@ mod tests {
             Client::Chat => &chat::USAGE,
             _ => &responses::USAGE,
         };
-        openai::read_usage(value, &crate::fields::Path::Root, names).unwrap()
+        let usage = openai::read_usage(value, &crate::fields::Path::Root, names).unwrap();
+        Usage {
+            rest: crate::neutral::Map::new(),
+            ..usage
+        }
     }
 
     #[test]

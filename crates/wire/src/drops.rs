@@ -96,13 +96,27 @@ impl Drops {
         }));
     }
 
-    /// What only the dialect of an object can carry stands inside it, one level down.
+    /// What only the dialect of an object can carry stands inside it, one level down. Of
+    /// the parts of a message, the first tells what the message says of itself.
     fn own(&mut self, path: &Path<'_>, own: &Map<String, Value>) {
+        let part = own.get("part").and_then(Value::as_u64);
+        if part.is_some_and(|part| part > 0) {
+            return;
+        }
         let fields = own.values().filter_map(Value::as_object).flatten();
         for (key, value) in fields {
-            let said = !value.is_null() && !MEANINGLESS_ELSEWHERE.contains(&key.as_str());
-            if said {
-                self.unknown(&path.key(key));
+            if value.is_null() || MEANINGLESS_ELSEWHERE.contains(&key.as_str()) {
+                continue;
+            }
+            match path.name() {
+                Name::Sent(sent) if part.is_some() => {
+                    let message = sent.rsplit_once(".content").map_or(sent.as_str(), |(m, _)| m);
+                    self.found.push(Dropped {
+                        field: format!("{message}.{key}"),
+                        why: ONLY_THERE,
+                    });
+                }
+                _ => self.unknown(&path.key(key)),
             }
         }
     }

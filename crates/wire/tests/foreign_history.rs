@@ -141,7 +141,7 @@ fn a_screen_that_was_shown_is_seen() {
     }
     // A call that nobody answered cannot be sent, and is named.
     for (dialect, sent) in sent(&items[..1]) {
-        assert_eq!(dropped(&sent), ["messages[1].content[0]"], "{dialect:?}");
+        assert_eq!(dropped(&sent), ["input[1]"], "{dialect:?}");
     }
 }
 
@@ -162,7 +162,7 @@ fn an_approval_is_asked_for_and_given() {
         );
         assert_eq!(
             dropped(&sent),
-            ["messages[1].content[0]"],
+            ["input[1]"],
             "{dialect:?}: the list"
         );
     }
@@ -172,7 +172,7 @@ fn an_approval_is_asked_for_and_given() {
 fn what_only_openai_can_read_is_named_and_the_rest_goes_on() {
     let sealed = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAA"});
     for (dialect, sent) in sent(&[sealed]) {
-        assert_eq!(dropped(&sent), ["messages[1].content[0]"], "{dialect:?}");
+        assert_eq!(dropped(&sent), ["input[1]"], "{dialect:?}");
         assert!(!sent.body.to_string().contains("gAAA"), "{dialect:?}");
     }
     let items = [

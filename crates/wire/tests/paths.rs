@@ -185,8 +185,11 @@ fn what_is_refused_is_named_where_the_client_has_it() {
     let responses = json!({"model": "m", "input": [
         {"role": "user", "content": "hi"}, {"type": "item_reference_x", "id": "msg_1"},
         {"role": "user", "content": "more"}]});
-    let (field, _) = refused(Client::Responses, &responses, Dialect::Messages);
-    assert_eq!(field, "input[1]");
+    // An item that nobody knows is left out, and named.
+    assert_eq!(
+        dropped(Client::Responses, &responses, Dialect::Messages),
+        ["input[1]"]
+    );
 
     let image = json!({"model": "m", "input": [{"role": "developer", "content": "Look."},
         {"role": "user", "content": [{"type": "input_image", "image_url": "https://e.com/a.png"}]}]});

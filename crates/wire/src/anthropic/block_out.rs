@@ -52,6 +52,9 @@ impl ForUpstream<'_> {
             && block.is_plain()
             && let Content::Text(text) = &block.content
         {
+            if !self.own {
+                self.drops.rest(&path.block(0, block), &block.rest);
+            }
             return Ok(Value::String(text.clone()));
         }
         let mut out = Vec::with_capacity(blocks.len());

@@ -72,7 +72,9 @@ const COUNTED: [&str; 3] = ["cached_tokens", "cache_write_tokens", "reasoning_to
 /// Counts and costs that no road understands, for clients of the same dialect.
 fn own_counts(fields: Fields<'_>, names: &Names) -> Map {
     let mut own = fields.rest();
-    own.shift_remove("total_tokens");
+    for counted in [names.input, names.output, "total_tokens"] {
+        own.shift_remove(counted);
+    }
     for key in [names.input_details, names.output_details] {
         let details = own.get_mut(key).and_then(Value::as_object_mut);
         let is_empty = details.is_none_or(|details| {

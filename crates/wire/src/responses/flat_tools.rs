@@ -14,7 +14,7 @@ use crate::error::WireError;
 use crate::fields::{Path, TOOLS, list, string};
 use crate::names::{Taken, member_name};
 use crate::neutral::{
-    Block, ClientTool, ClientTools, Content, Form, Place, Request, Runner, Tool, ToolKind,
+    Block, ClientPath, ClientTool, ClientTools, Content, Form, Place, Request, Runner, Tool, ToolKind,
 };
 
 /// Gives every tool and every past call of a request one plain name.
@@ -30,9 +30,11 @@ pub(super) fn flatten(request: &mut Request) -> Result<(), WireError> {
     }
     let path = Path::Root.key("input");
     let path = path.key("tools");
-    for (i, tool) in items.into_iter().enumerate() {
+    for (i, (value, client_path)) in items.into_iter().enumerate() {
         let path = &path.index(i);
-        collector.add(read_tool(tool, path)?, path, Place::Input)?;
+        let mut tool = read_tool(value, path)?;
+        tool.client_path = client_path;
+        collector.add(tool, path, Place::Input)?;
     }
     for block in request.messages.iter_mut().flat_map(|m| &mut m.content) {
         collector.rename_call(block);
@@ -59,12 +61,14 @@ fn concerns(request: &Request) -> bool {
 /// The kinds of items that bring tools.
 pub(crate) const TOOL_ITEMS: [&str; 2] = ["additional_tools", "tool_search_output"];
 
-/// The tools that items of the input bring. The items stay as they are.
-fn tools_of_items(request: &Request) -> Vec<Value> {
+/// The tools that items of the input bring, and where they stand. The items stay as they
+/// are.
+fn tools_of_items(request: &Request) -> Vec<(Value, ClientPath)> {
     let blocks = request.messages.iter().flat_map(|m| &m.content);
     let tools = blocks.filter_map(|block| match &block.content {
         Content::Other { kind } if TOOL_ITEMS.contains(&kind.as_str()) => {
-            block.rest.get("tools")?.as_array().cloned()
+            let tools = block.rest.get("tools")?.as_array()?.iter().enumerate();
+            Some(tools.map(|(i, tool)| (tool.clone(), inside(&block.client_path, i))))
         }
         _ => None,
     });
@@ -82,13 +86,13 @@ struct Collector {
 
 impl Collector {
     /// Tools that have a plain name keep it, wherever they stand.
-    fn keep_plain_names(&mut self, request: &Request, items: &[Value]) {
+    fn keep_plain_names(&mut self, request: &Request, items: &[(Value, ClientPath)]) {
         for tool in &request.tools {
             if !tool.name.is_empty() {
                 self.names.take(&tool.name);
             }
         }
-        for tool in items {
+        for (tool, _) in items {
             let kind = tool.get("type").and_then(Value::as_str);
             if let (Some("function" | "custom"), Some(name)) =
                 (kind, tool.get("name").and_then(Value::as_str))
@@ -129,7 +133,9 @@ impl Collector {
         let path = &path.key("tools");
         let mut read = Vec::new();
         for (i, member) in list(members, path)?.into_iter().enumerate() {
-            read.push(read_tool(member, &path.index(i))?);
+            let mut member = read_tool(member, &path.index(i))?;
+            member.client_path = inside(&tool.client_path, i);
+            read.push(member);
         }
         if read
             .iter()
@@ -226,6 +232,14 @@ impl Collector {
             plain
         });
         *name = plain;
+    }
+}
+
+/// The path of one of the tools that stand in something of the client's.
+fn inside(outer: &ClientPath, index: usize) -> ClientPath {
+    match outer.get() {
+        Some((client, path)) => ClientPath::new(client, format!("{path}.tools[{index}]")),
+        None => ClientPath::default(),
     }
 }
 

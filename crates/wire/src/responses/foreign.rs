@@ -69,9 +69,9 @@ impl Rewriter<'_> {
                 open.content.push(block.clone());
                 continue;
             };
-            let path = MESSAGES.index(m);
+            let path = MESSAGES.message(m, message);
             let path = path.key("content");
-            let path = &path.index(b);
+            let path = &path.block(b, block);
             let id = call_id(&block.rest).unwrap_or_else(|| format!("{kind}_{m}_{b}"));
             match translate(kind, &block.rest) {
                 Form::Done(call) => {

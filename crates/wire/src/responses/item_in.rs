@@ -44,7 +44,7 @@ pub(super) fn read_item(value: Value, path: &Path<'_>, ids: Ids) -> Result<Item,
     };
     Ok(Item {
         role,
-        blocks: vec![read_block(kind, fields)?],
+        blocks: vec![read_block(kind, fields, ids)?],
         rest: Map::new(),
         client_path: path.sent(),
     })
@@ -89,7 +89,11 @@ fn forget_ids(fields: &mut Fields<'_>) {
     fields.take("status");
 }
 
-pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, WireError> {
+pub(super) fn read_block(
+    kind: String,
+    mut fields: Fields<'_>,
+    ids: Ids,
+) -> Result<Block, WireError> {
     let path = fields.path();
     let content = match kind.as_str() {
         "function_call" => Content::ToolUse {
@@ -109,7 +113,8 @@ pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, 
         },
         "reasoning" => return read_reasoning(fields),
         "shell_call" | "shell_call_output" => return Ok(read_shell(kind, fields)),
-        picture::KIND => {
+        // One that OpenAI's servers made is, in a history, translated with their other items.
+        picture::KIND if ids == Ids::Kept || is_made_here(&fields) => {
             let content = picture::read(&mut fields).unwrap_or(Content::Other { kind });
             let mut block = Block {
                 client_path: path.sent(),
@@ -135,6 +140,12 @@ pub(super) fn read_block(kind: String, mut fields: Fields<'_>) -> Result<Block, 
         client_path: path.sent(),
         ..Block::new(content)
     })
+}
+
+/// Whether a client brings back an item that was written for it here.
+fn is_made_here(fields: &Fields<'_>) -> bool {
+    let id = fields.peek("id").and_then(Value::as_str);
+    id.is_some_and(own_item::is_made_id)
 }
 
 fn read_reasoning(mut fields: Fields<'_>) -> Result<Block, WireError> {

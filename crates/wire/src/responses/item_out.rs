@@ -182,7 +182,7 @@ impl Writer<'_> {
                 continue;
             }
             let media = matches!(block.content, Content::Image(_) | Content::Document { .. });
-            if media && !self.is_own_picture(block) {
+            if media && !own_item::is_own(block) {
                 let why = pictures::NOT_FROM_THE_MODEL;
                 self.parts.drops.add(block_path, why);
                 let text = pictures::label(&block.content);
@@ -201,11 +201,6 @@ impl Writer<'_> {
         }
         self.flush(&mut texts, &mut own, message, path);
         Ok(())
-    }
-
-    /// Whether a picture was made by OpenAI's image tool, and may come back as its item.
-    fn is_own_picture(&self, block: &Block) -> bool {
-        self.parts.own && block.rest.contains_key("id")
     }
 
     fn flush(
@@ -268,7 +263,7 @@ impl Writer<'_> {
             Content::ServerToolResult { .. } if self.is_own(block) => {
                 json!({"type": "shell_call_output"})
             }
-            Content::Image(Source::Base64 { data, .. }) if self.parts.own => {
+            Content::Image(Source::Base64 { data, .. }) if self.is_own(block) => {
                 json!({"type": picture::KIND, "result": data})
             }
             Content::Other { kind } if self.is_own(block) => json!({"type": kind}),

@@ -321,7 +321,7 @@ impl ResponsesReader {
             "function_call" | "custom_tool_call" => self.call_done(&kind, index, &mut item, out)?,
             _ => {
                 self.end_calls(out);
-                self.blocks.whole(read_block(kind, item)?, out);
+                self.blocks.whole(read_block(kind, item, Ids::Kept)?, out);
             }
         }
         self.grown = false;
@@ -478,10 +478,10 @@ fn is_hosted(item: &Value) -> bool {
     let path = path.key("item");
     let read = Fields::of(item.clone(), &path).and_then(|mut fields| {
         let kind = fields.string("type")?;
-        read_block(kind, fields)
+        read_block(kind, fields, Ids::Kept)
     });
     match read.map(|block| block.content) {
-        Ok(Content::Other { .. } | Content::ServerToolUse { .. }) => true,
+        Ok(Content::Other { .. } | Content::ServerToolUse { .. } | Content::Image(_)) => true,
         Ok(Content::ServerToolResult { .. }) => true,
         Ok(_) | Err(_) => false,
     }
