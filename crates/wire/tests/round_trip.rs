@@ -33,6 +33,7 @@ fn a_request_keeps_its_meaning_on_the_road_back_to_its_own_dialect() {
 
 /// What a road to an upstream changes on purpose.
 fn forgive(client: Client, request: &mut Request) {
+    forget_blank(request);
     match client {
         Client::Messages => {
             // Thoughts of other providers, and names Anthropic would refuse.
@@ -79,6 +80,30 @@ fn forgive(client: Client, request: &mut Request) {
         }
         Client::Gemini => {}
     }
+}
+
+/// Messages that say nothing are left out, whitespace at the end of the model's last is
+/// cut, and a picture it made is only named where it cannot be sent back.
+fn forget_blank(request: &mut Request) {
+    let empty = |block: &Block| block.as_text().is_some_and(str::is_empty);
+    request.system.retain(|block| !empty(block));
+    for message in &mut request.messages {
+        if message.role == Role::Assistant {
+            for block in &mut message.content {
+                match &mut block.content {
+                    Content::Text(text) => text.truncate(text.trim_end().len()),
+                    Content::Image(_) if request.origin == Dialect::Messages => {
+                        *block = Block::text("[picture: image/png, 9 bytes]");
+                    }
+                    _ => {}
+                }
+            }
+        }
+        message.content.retain(|block| !empty(block));
+    }
+    request
+        .messages
+        .retain(|message| !message.content.is_empty());
 }
 
 #[test]

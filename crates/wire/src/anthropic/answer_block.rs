@@ -38,6 +38,7 @@ fn foreign(block: &Block) -> Option<(Map, String)> {
     let text = match &block.content {
         Content::Image(source) | Content::Document { source, .. } => {
             map.insert("source".to_owned(), write_source(source));
+            map.extend(block.rest.clone());
             pictures::label(&block.content)?
         }
         // Gemini's and Converse's parts have names of this form, Anthropic's blocks none.

@@ -288,7 +288,11 @@ impl Writer<'_> {
             Content::Image(_) | Content::Document { .. } => {
                 self.parts.drops.add(path, pictures::NOT_FROM_THE_MODEL);
                 let label = pictures::label(&block.content).unwrap_or_default();
-                said.text.get_or_insert_default().push_str(&label);
+                let text = said.text.get_or_insert_default();
+                if !text.is_empty() {
+                    text.push('\n');
+                }
+                text.push_str(&label);
                 return Ok(());
             }
             _ => {

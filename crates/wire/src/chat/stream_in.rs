@@ -83,6 +83,9 @@ impl ChatReader {
             self.fail(read_error_value(None, &error), out);
             return Ok(());
         }
+        if !self.started && is_preface(&fields) {
+            return Ok(());
+        }
         self.start(&mut fields, out)?;
         if let Some(usage) = fields.take("usage") {
             self.usage = read_usage(usage, &root.key("usage"), &USAGE)?;
@@ -425,4 +428,12 @@ pub(crate) fn escaped(text: &str) -> String {
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));
     inner.unwrap_or_default().to_owned()
+}
+
+/// Whether a chunk comes before the answer: Azure tells first what it found in the
+/// prompt, under no id.
+fn is_preface(fields: &Fields<'_>) -> bool {
+    let choices = fields.peek("choices").and_then(Value::as_array);
+    let nameless = fields.peek("id").and_then(Value::as_str) == Some("");
+    nameless && choices.is_some_and(Vec::is_empty)
 }

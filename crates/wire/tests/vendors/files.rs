@@ -112,7 +112,7 @@ fn files_that_anthropic_takes_in_no_form_are_refused_by_field_and_type() {
 fn an_address_in_file_data_is_an_address_everywhere() {
     let url = "https://example.com/a.pdf";
     let part = json!({"type": "file", "file": {"filename": "a.pdf", "file_data": url}});
-    let body = user(&[part.clone()]);
+    let body = user(std::slice::from_ref(&part));
     let to = |upstream| sent(Client::Chat, &body, upstream).body;
     let anthropic = &to(Dialect::Messages)["messages"][0]["content"][0]["source"];
     assert_eq!(anthropic, &json!({"type": "url", "url": url}));
@@ -237,9 +237,17 @@ fn recordings_and_films_reach_gemini() {
     );
     assert_eq!(outgoing.dropped, []);
     // To a Chat server they stay as they are, to others there is no place for them.
-    let own = sent(Client::Chat, &user(&[audio.clone()]), Dialect::Chat);
+    let own = sent(
+        Client::Chat,
+        &user(std::slice::from_ref(&audio)),
+        Dialect::Chat,
+    );
     assert_eq!(own.body["messages"][0]["content"][0], audio);
-    let error = refused(Client::Chat, &user(&[audio.clone()]), Dialect::Messages);
+    let error = refused(
+        Client::Chat,
+        &user(std::slice::from_ref(&audio)),
+        Dialect::Messages,
+    );
     assert_eq!(error.field(), Some("messages[0].content[0]"));
     let body = json!({"model": "m", "input": [{"role": "user", "content": [audio]}]});
     let outgoing = sent(Client::Responses, &body, Dialect::Gemini);
