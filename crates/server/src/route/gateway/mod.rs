@@ -22,12 +22,14 @@ mod passing;
 mod responses;
 mod run;
 mod scanned;
+mod socket;
 mod stored;
 mod transcript;
 mod written;
 
 use axum::Router;
 use axum::http::Method;
+use axum::routing;
 use prowess_provider::Task;
 use prowess_wire::Client;
 
@@ -35,6 +37,7 @@ pub(crate) use body::read as read_body;
 pub(super) use failure::Failure;
 pub(crate) use forward::forward;
 pub(super) use forward::on_behalf;
+pub(crate) use socket::Memories as SocketMemories;
 
 use super::{MOUNTS, ROOT};
 use crate::app::App;
@@ -74,8 +77,8 @@ const ASKED: [(&str, Wanted); 6] = [
     ),
 ];
 
-/// Where what is kept is listed too.
-const LISTED: [&str; 1] = ["/chat/completions"];
+/// Where a GET means something else: a list of what is kept, or a WebSocket.
+const ALSO_GET: [&str; 2] = ["/chat/completions", "/responses"];
 
 /// What is asked of a model at a path, if anything is.
 pub(crate) fn wanted(method: &Method, path: &str) -> Option<Wanted> {
@@ -84,14 +87,15 @@ pub(crate) fn wanted(method: &Method, path: &str) -> Option<Wanted> {
     let mut found = below.filter_map(|below| ASKED.iter().find(|(place, _)| *place == below));
     let (place, wanted) = found.next()?;
     // Whoever gets asks no model.
-    let lists = *method == Method::GET && LISTED.contains(place);
-    (!lists).then_some(*wanted)
+    let gets = *method == Method::GET && ALSO_GET.contains(place);
+    (!gets).then_some(*wanted)
 }
 
 /// The routes below a mount of what is kept of answers.
 pub(super) fn routes(mount: &str) -> Router<App> {
     let at = |path: &str| format!("{mount}{path}");
     responses::routes(at)
+        .route(&at("/responses"), routing::get(socket::connect))
         .merge(conversations::routes(at))
         .merge(chats::routes(at))
 }
