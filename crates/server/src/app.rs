@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::meter::Ledger;
 use crate::requests::TenantRequests;
 use crate::route::discovery::Archives;
-use crate::route::{self, Mcp, UpstreamLists};
+use crate::route::{self, Mcp, SocketMemories, UpstreamLists};
 use crate::settings::Settings;
 use crate::telemetry::Telemetry;
 use crate::upstream::Upstream;
@@ -37,6 +37,7 @@ struct Shared {
     model_lists: UpstreamLists,
     ledger: Ledger,
     limits: Limits,
+    socket_memories: SocketMemories,
     telemetry: Option<Telemetry>,
     mcp: Mcp,
 }
@@ -54,6 +55,7 @@ impl App {
         App(Arc::new(Shared {
             ledger: Ledger::new(store.clone()),
             limits: Limits::default(),
+            socket_memories: SocketMemories::default(),
             model_lists: UpstreamLists::default(),
             mcp: Mcp::new(),
             telemetry,
@@ -100,6 +102,11 @@ impl App {
 
     pub(crate) fn model_lists(&self) -> &UpstreamLists {
         &self.0.model_lists
+    }
+
+    /// What connections that are WebSockets remember.
+    pub(crate) fn socket_memories(&self) -> &SocketMemories {
+        &self.0.socket_memories
     }
 
     pub(crate) fn limits(&self) -> &Limits {

@@ -6,12 +6,16 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use axum::http::Request;
+use axum::http::header::UPGRADE;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 
-use crate::connections::{Admission, Close, Place, Tracked, current};
+use crate::connections::{Admission, Close, Place, Takeover, Tracked, current};
 use crate::front::Front;
 
 /// What is held for a client that does not read its answer, and the most that the
@@ -47,8 +51,14 @@ impl Door {
         let place = admission.place();
         let front = self.front.clone();
         let link = admission.link().clone();
-        let service = service_fn(move |request| {
+        // One that is taken over keeps its place until it is given back.
+        let (alive, mut taken_over) = mpsc::channel(1);
+        let service = service_fn(move |mut request: Request<Incoming>| {
             let (front, underway) = (front.clone(), link.begin());
+            if request.headers().contains_key(UPGRADE) {
+                let takeover = Takeover::new(link.clone(), alive.clone());
+                request.extensions_mut().insert(takeover);
+            }
             async move {
                 let Some(underway) = underway else {
                     // The connection is about to be dropped.
@@ -67,30 +77,34 @@ impl Door {
             }
         });
         let connection = builder(place)
-            .serve_connection(TokioIo::new(stream), service)
+            .serve_connection_with_upgrades(TokioIo::new(stream), service)
             .into_owned();
         async move {
-            let mut connection = pin!(connection);
-            let mut finishing = false;
-            let ended = poll_fn(|context| {
-                match admission.link().poll_close(context) {
-                    None => {}
-                    Some(Close::Now) => return Poll::Ready(None),
-                    Some(Close::Gracefully) if finishing => {}
-                    Some(Close::Gracefully) => {
-                        finishing = true;
-                        connection.as_mut().graceful_shutdown();
+            let ended = {
+                let mut connection = pin!(connection);
+                let mut finishing = false;
+                let ended = poll_fn(|context| {
+                    match admission.link().poll_close(context) {
+                        None => {}
+                        Some(Close::Now) => return Poll::Ready(None),
+                        Some(Close::Gracefully) if finishing => {}
+                        Some(Close::Gracefully) => {
+                            finishing = true;
+                            connection.as_mut().graceful_shutdown();
+                        }
                     }
-                }
-                connection.as_mut().poll(context).map(Some)
-            });
-            match ended.await {
+                    connection.as_mut().poll(context).map(Some)
+                });
+                ended.await
+            };
+            match ended {
                 Some(Ok(())) => {}
                 Some(Err(error)) => tracing::debug!(%error, "a connection ended early"),
                 None => tracing::debug!(
                     "a connection was closed: it had no request, or an answer that was not read"
                 ),
             }
+            taken_over.recv().await;
         }
     }
 }

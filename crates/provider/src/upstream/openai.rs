@@ -101,3 +101,26 @@ fn with_key(mut headers: HeaderMap, key: Option<&Secret>) -> Result<HeaderMap, K
     }
     Ok(headers)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_openai_itself_compacts_conversations() {
+        for (base, responses, compacts) in [
+            ("https://api.openai.com/v1", true, true),
+            ("https://api.openai.com/v1", false, false),
+            ("http://127.0.0.1:8000/v1", true, false),
+        ] {
+            let upstream = OpenAi::new(base.parse().unwrap(), responses).unwrap();
+            let speaks = |client, task| upstream.speaks(client, task);
+            assert_eq!(speaks(Client::Responses, Task::Compact), compacts, "{base}");
+            assert_eq!(speaks(Client::Responses, Task::Generate), responses);
+            assert!(!speaks(Client::Chat, Task::Compact));
+        }
+        let path = path(Dialect::Responses, Task::Compact);
+        assert_eq!(path, ["responses", "compact"]);
+        assert!(!speaks(Client::Responses, Task::Compact), "nor on Azure");
+    }
+}

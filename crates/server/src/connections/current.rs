@@ -34,6 +34,11 @@ pub(crate) fn count(requests: &TenantRequests, tenant: &TenantId) -> Result<(), 
     with_current(|underway| underway.count(requests, tenant)).unwrap_or(Ok(()))
 }
 
+/// Takes the current request out, for one that lasts longer than its answer.
+pub(crate) fn take() -> Option<Underway> {
+    CURRENT.try_with(RefCell::take).ok().flatten()
+}
+
 /// Nothing outside of a connection.
 fn with_current<T>(act: impl FnOnce(&mut Underway) -> T) -> Option<T> {
     let current = |cell: &RefCell<Option<Underway>>| cell.borrow_mut().as_mut().map(act);

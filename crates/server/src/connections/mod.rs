@@ -8,6 +8,7 @@
 //! | `peer` | whose connection it is |
 //! | `body` | an answer that says whether its client reads it |
 //! | `current` | the request that a task works on |
+//! | `takeover` | a connection that no longer speaks HTTP |
 //!
 //! Whoever connects gets in. When all places are taken, a connection without a request is
 //! closed, of the address that has most: one that was never used, or the one that is idle
@@ -20,6 +21,7 @@ pub(crate) mod current;
 mod link;
 mod peer;
 mod table;
+mod takeover;
 
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,6 +34,7 @@ pub(crate) use body::Tracked;
 pub(crate) use link::{Close, Link, Underway};
 use peer::Peer;
 use table::Table;
+pub(crate) use takeover::Takeover;
 
 /// Places beyond the limit, for answers that say so.
 const MAX_SPARE: usize = 64;

@@ -93,6 +93,17 @@ async fn items_are_added_listed_fetched_and_taken_out() {
 }
 
 #[tokio::test]
+async fn items_with_the_same_stand_in_for_an_id_are_all_kept() {
+    let gateway = Gateway::start().await;
+    let item = |text: &str| {
+        let part = json!({"type": "output_text", "text": text, "annotations": []});
+        json!({"id": "__fake_id__", "type": "message", "role": "assistant", "content": [part]})
+    };
+    let id = begin(&gateway, json!({"items": [item("1"), item("2")]})).await;
+    assert_eq!(texts(&items(&gateway, &id).await), ["1", "2"]);
+}
+
+#[tokio::test]
 async fn what_is_wrong_with_a_conversation_is_said() {
     let gateway = Gateway::start().await;
     let id = begin(&gateway, json!({})).await;

@@ -263,6 +263,7 @@ fn providers(url: &str, gemini: bool) -> Providers {
                 .as_model("m1")
                 .or_else(["stage/hero"]),
             ModelConfig::new("wild-*", "oai"),
+            ModelConfig::new("mixed-*", "rsp").or_else(["stage/hero"]),
         ],
         env: Env::of([]),
         ..Config::default()

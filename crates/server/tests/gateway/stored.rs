@@ -201,3 +201,23 @@ async fn an_upstream_that_keeps_its_own_gets_its_ids_untouched() {
     let sent: Value = serde_json::from_str(gateway.upstream.next_request().await.text()).unwrap();
     insta::assert_json_snapshot!(sent);
 }
+
+#[tokio::test]
+async fn an_answer_that_passed_beside_models_that_keep_none_can_be_gone_on_from() {
+    let gateway = Gateway::start().await;
+    let body = r#"{"id":"resp_up","object":"response","status":"completed","output":[{"type":"message","id":"msg_up","role":"assistant","content":[{"type":"output_text","text":"Hi"}]}]}"#;
+    gateway.upstream.answer(Told::json(200, body));
+    let asked = json!({"model": "mixed-one", "input": "Hello"}).to_string();
+    assert_eq!(gateway.post(PATH, asked).await.text(), body);
+    let kept = gateway.get("/v1/responses/resp_up", &[]).await;
+    assert_eq!(kept.text(), body);
+    let input =
+        json!([{"type": "item_reference", "id": "msg_up"}, {"role": "user", "content": "x"}]);
+    for on in [
+        json!({"model": "stage/hero", "input": "And?", "previous_response_id": "resp_up"}),
+        json!({"model": "stage/hero", "input": input}),
+    ] {
+        let answer = gateway.post(PATH, on.to_string()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+}

@@ -73,6 +73,8 @@ impl GeminiWriter {
             // The SDKs take a comment for a fragment that is not JSON.
             StreamEvent::Ping => out.extend_from_slice(b"\n\n"),
             StreamEvent::Error(error) => self.fail(&render_error(error).body, out),
+            // What another dialect's servers tell of their work.
+            StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
             StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), UNSAYABLE),
         }
     }

@@ -23,12 +23,14 @@ mod passing;
 mod responses;
 mod run;
 mod scanned;
+mod socket;
 mod stored;
 mod transcript;
 mod written;
 
 use axum::Router;
 use axum::http::Method;
+use axum::routing;
 use prowess_provider::Task;
 use prowess_wire::Client;
 
@@ -36,6 +38,7 @@ pub(crate) use body::read as read_body;
 pub(super) use failure::Failure;
 pub(crate) use forward::forward;
 pub(super) use forward::on_behalf;
+pub(crate) use socket::Memories as SocketMemories;
 
 use super::{MOUNTS, ROOT};
 use crate::app::App;
@@ -87,8 +90,8 @@ static ASKED: [(&str, Wanted); 6] = [
     ),
 ];
 
-/// Where what is kept is listed too.
-const LISTED: [&str; 1] = ["/chat/completions"];
+/// Where a GET means something else: a list of what is kept, or a WebSocket.
+const ALSO_GET: [&str; 2] = ["/chat/completions", "/responses"];
 
 /// What is asked of a model at a path, if anything is.
 pub(crate) fn wanted(method: &Method, path: &str) -> Option<Wanted> {
@@ -97,7 +100,7 @@ pub(crate) fn wanted(method: &Method, path: &str) -> Option<Wanted> {
     let mut found = below.filter_map(|below| ASKED.iter().find(|(place, _)| *place == below));
     match found.next() {
         // Whoever gets asks no model.
-        Some((place, _)) if *method == Method::GET && LISTED.contains(place) => None,
+        Some((place, _)) if *method == Method::GET && ALSO_GET.contains(place) => None,
         Some((_, wanted)) => Some(wanted.clone()),
         None => model_path(path).map(|path| Wanted {
             client: Client::Gemini,
@@ -111,6 +114,7 @@ pub(crate) fn wanted(method: &Method, path: &str) -> Option<Wanted> {
 pub(super) fn routes(mount: &str) -> Router<App> {
     let at = |path: &str| format!("{mount}{path}");
     responses::routes(at)
+        .route(&at("/responses"), routing::get(socket::connect))
         .merge(conversations::routes(at))
         .merge(chats::routes(at))
 }

@@ -31,7 +31,7 @@ use prowess_wire::raw::Edit;
 use serde_json::Value;
 
 pub(super) use kept::Kept;
-pub(super) use passing::keep_passing;
+pub(super) use passing::{completed, keep_passing};
 
 pub(super) use self::shift::InputShift;
 use super::failure::Failure;

@@ -1,7 +1,6 @@
 //! `DELETE /v1/models/{model}`
 
 use axum::extract::State;
-use axum::http::StatusCode;
 
 use super::{is_there, unknown};
 use crate::app::App;
@@ -23,9 +22,5 @@ pub(crate) async fn delete(
         "model `{}` cannot be deleted: it comes with the server's configuration",
         prowess_wire::excerpt(&name)
     );
-    Err(ApiError::new(
-        StatusCode::FORBIDDEN,
-        "model-not-deletable",
-        message,
-    ))
+    Err(ApiError::bad_request("model-not-deletable", message))
 }

@@ -7,7 +7,7 @@ mod cancel;
 mod delete;
 mod get;
 mod input_items;
-mod replay;
+pub(super) mod replay;
 
 use axum::Router;
 use axum::routing;

@@ -4,7 +4,7 @@ use prowess_wire::sse::write_json;
 use serde_json::{Map, Value, json};
 
 /// The events of an answer after one of them, as bytes of a stream.
-pub(super) fn events(response: &Value, starting_after: Option<u64>) -> Vec<u8> {
+pub(in crate::route::gateway) fn events(response: &Value, starting_after: Option<u64>) -> Vec<u8> {
     let mut replay = Replay {
         out: Vec::new(),
         next: 0,

@@ -50,10 +50,17 @@ pub(in crate::route::gateway) fn named(mut item: Value) -> Value {
         Some("item_reference") => return item,
         _ => "item",
     };
-    if !fields.get("id").is_some_and(Value::is_string) {
+    let id = fields.get("id").and_then(Value::as_str);
+    if !id.is_some_and(is_usable) {
         fields.insert("id".to_owned(), new_id(prefix).into());
     }
     item
+}
+
+/// Whether an id can name one item. Some clients give all items of models that know no ids
+/// the same stand-in, such as `__fake_id__`.
+fn is_usable(id: &str) -> bool {
+    id.len() <= 256 && id.starts_with(|letter: char| letter.is_ascii_alphabetic())
 }
 
 /// An item as it is given out: with a status, and content of a message in parts.
@@ -78,7 +85,7 @@ pub(in crate::route::gateway) fn complete(mut item: Value) -> Value {
 
 /// The items as an upstream is to get them. Ids of ours mean nothing there, and of most
 /// items no id is needed. Those of thoughts are, and belong to what is sealed in them.
-pub(super) fn sendable(items: &[Value]) -> Vec<Value> {
+pub(in crate::route::gateway) fn sendable(items: &[Value]) -> Vec<Value> {
     let mut items = items.to_vec();
     for item in &mut items {
         let Some(fields) = item.as_object_mut() else {
@@ -88,7 +95,8 @@ pub(super) fn sendable(items: &[Value]) -> Vec<Value> {
         let id = fields.get("id").and_then(Value::as_str);
         let named = match kind {
             Some("reasoning" | "item_reference") => continue,
-            // A message may leave its type out.
+            // A message may leave its type out, and so may a reference.
+            None if !fields.contains_key("role") => continue,
             None | Some("message") => true,
             Some(kind) if CALLS.contains(&kind) => true,
             Some(_) => id.is_some_and(is_made_here),

@@ -85,7 +85,7 @@ impl Heard {
 }
 
 /// The answer in an event that ends it.
-fn completed(data: &str) -> Option<Value> {
+pub(in crate::route::gateway) fn completed(data: &str) -> Option<Value> {
     if !data.contains("response.completed") && !data.contains("response.incomplete") {
         return None;
     }

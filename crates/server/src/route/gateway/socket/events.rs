@@ -1,0 +1,114 @@
+//! What a client is sent: the events of an answer, each as the text of a message.
+
+use axum::body::{Body, to_bytes};
+use axum::extract::ws::{Message, WebSocket};
+use axum::http::StatusCode;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use prowess_wire::sse::SseParser;
+use serde_json::{Value, json};
+
+use super::super::answer::is_event_stream;
+use super::super::responses::replay;
+use super::super::stored::completed;
+
+/// Bytes of one event, and of an answer that is no stream.
+const MOST: usize = 16 << 20;
+
+/// An event that tells of an error.
+pub(super) fn error(status: StatusCode, error: Value) -> Message {
+    let event = json!({ "type": "error", "status": status.as_u16(), "error": error });
+    Message::Text(event.to_string().into())
+}
+
+/// The last event of a connection that was open for as long as one may be.
+pub(super) fn limit_reached(lifetime: bool) -> Message {
+    let (code, message) = match lifetime {
+        true => (
+            "websocket_connection_limit_reached",
+            "the connection was open for 60 minutes; open a new one to go on",
+        ),
+        false => (
+            "websocket_idle_timeout",
+            "the connection had no message for 15 minutes; open a new one to go on",
+        ),
+    };
+    let inner = json!({
+        "type": "invalid_request_error",
+        "code": code,
+        "message": message,
+        "param": null,
+    });
+    error(StatusCode::BAD_REQUEST, inner)
+}
+
+/// Sends an answer that is there as events.
+pub(super) async fn replay(socket: &mut WebSocket, response: &Value) -> Result<(), axum::Error> {
+    let mut parser = SseParser::new(MOST);
+    let mut events = Vec::new();
+    // They were just written.
+    let _ = parser.push(&replay::events(response, None), &mut events);
+    for event in events {
+        socket.send(Message::Text(event.data.into())).await?;
+    }
+    Ok(())
+}
+
+/// Sends all events of an answer; gives the answer if it came to its end.
+pub(super) async fn send_all(
+    socket: &mut WebSocket,
+    answered: Response,
+) -> Result<Option<Value>, axum::Error> {
+    // What is in the extensions counts the request until its end.
+    let (head, body) = answered.into_parts();
+    if !is_event_stream(&head.headers) {
+        return send_whole(socket, head.status, body).await;
+    }
+    let mut bytes = body.into_data_stream();
+    let mut parser = SseParser::new(MOST);
+    let mut whole = None;
+    while let Some(piece) = bytes.next().await {
+        let mut events = Vec::new();
+        if parser.push(&piece?, &mut events).is_err() {
+            let inner = broken("an event of the answer is too long");
+            socket.send(error(StatusCode::BAD_GATEWAY, inner)).await?;
+            return Ok(None);
+        }
+        if events.is_empty() {
+            // A sign of life, which also finds out whether the client is still there.
+            socket.send(Message::Ping(Bytes::new())).await?;
+        }
+        for event in events {
+            whole = completed(&event.data).or(whole);
+            if event.data != "[DONE]" {
+                socket.send(Message::Text(event.data.into())).await?;
+            }
+        }
+    }
+    Ok(whole)
+}
+
+/// An answer that is no stream: an error, as a rule.
+async fn send_whole(
+    socket: &mut WebSocket,
+    status: StatusCode,
+    body: Body,
+) -> Result<Option<Value>, axum::Error> {
+    let bytes = to_bytes(body, MOST).await.unwrap_or_default();
+    let mut body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    if status.is_success() && body.is_object() {
+        replay(socket, &body).await?;
+        return Ok(Some(body));
+    }
+    let inner = match body.get_mut("error") {
+        Some(inner) if inner.is_object() => inner.take(),
+        _ => broken("the answer was no answer"),
+    };
+    socket.send(error(status, inner)).await?;
+    Ok(None)
+}
+
+fn broken(message: &str) -> Value {
+    json!({ "type": "server_error", "code": "server_error", "message": message, "param": null })
+}
