@@ -8,7 +8,7 @@ use prowess_store::{Store, TenantId};
 use prowess_wire::neutral::{Content, Message, Role, read_kept, write_kept};
 
 use crate::error::RunError;
-use crate::ids;
+use crate::{ids, results};
 
 /// Keeps the turns of a run under the calls that its client is to answer.
 pub(crate) async fn keep(
@@ -42,6 +42,7 @@ pub(crate) async fn put_back(
         match out.last_mut() {
             Some(ours) if open && message.role == Role::User => {
                 ours.content.append(&mut message.content);
+                results::order(&mut out);
             }
             _ => out.push(message),
         }
