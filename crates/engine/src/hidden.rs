@@ -9,7 +9,7 @@ use prowess_wire::Client;
 use prowess_wire::neutral::{Content, Message, Role, read_kept, write_kept};
 
 use crate::error::RunError;
-use crate::ids;
+use crate::{ids, results};
 
 /// Whether turns are kept for clients of this dialect, under ids of ours.
 pub(crate) fn is_kept(client: Client) -> bool {
@@ -48,6 +48,7 @@ pub(crate) async fn put_back(
         match out.last_mut() {
             Some(ours) if open && message.role == Role::User => {
                 ours.content.append(&mut message.content);
+                results::order(&mut out);
             }
             _ => out.push(message),
         }

@@ -179,6 +179,7 @@ impl Unroller<'_> {
         content.append(&mut message.content);
         message.content = content;
         self.done.messages.push(message);
+        results::order(&mut self.done.messages);
     }
 
     fn settle(&mut self) {
@@ -400,6 +401,26 @@ mod tests {
         User: go
         Assistant: bash_code_execution(srvtoolu_pw1, {"command":"ls"}) | weather(toolu_1, {})
         User: srvtoolu_pw1 -> one | toolu_1 -> rain
+        "#);
+    }
+
+    #[test]
+    fn results_stand_in_the_order_of_their_calls() {
+        let said = vec![
+            Block::tool_use("toolu_1", "weather", json!({})),
+            bash("1"),
+            gave("1", "one"),
+        ];
+        let messages = vec![
+            Message::new(Role::Assistant, said),
+            Message::new(
+                Role::User,
+                vec![Block::tool_result("toolu_1", "rain"), Block::text("And?")],
+            ),
+        ];
+        insta::assert_snapshot!(shown(messages).0, @r#"
+        Assistant: weather(toolu_1, {}) | bash_code_execution(srvtoolu_pw1, {"command":"ls"})
+        User: toolu_1 -> rain | srvtoolu_pw1 -> one | And?
         "#);
     }
 

@@ -47,6 +47,29 @@ pub(crate) fn insert(messages: &mut [Message], result: Block) -> Option<Block> {
     None
 }
 
+/// Puts the results in the last message into the order of the calls before them.
+pub(crate) fn order(messages: &mut [Message]) {
+    let [.., turn, told] = messages else {
+        return;
+    };
+    if turn.role != Role::Assistant || told.role != Role::User {
+        return;
+    }
+    let calls: Vec<&str> = calls(turn).collect();
+    let blocks = told.content.iter();
+    let results = blocks.take_while(|block| answers(block).is_some()).count();
+    let place = |block: &Block| {
+        let id = answers(block).unwrap_or_default();
+        calls
+            .iter()
+            .position(|call| *call == id)
+            .unwrap_or(calls.len())
+    };
+    if let Some(results) = told.content.get_mut(..results) {
+        results.sort_by_key(place);
+    }
+}
+
 fn answers(block: &Block) -> Option<&str> {
     match &block.content {
         Content::ToolResult { tool_use_id, .. } => Some(tool_use_id),

@@ -22,6 +22,10 @@ use tempfile::TempDir;
 
 const SCRIPT: &str = r#"
 [[step]]
+when.tool_result = "found in the wiki"
+text = "The wiki says so."
+
+[[step]]
 when.user = "make"
 text = "Let me see."
 calls = [{ name = "load_skill", input = { name = "report" } }]
@@ -74,10 +78,6 @@ text = "It says a,b."
 when.user = "consult"
 text = "Let me load it."
 calls = [{ name = "load_skill", input = { name = "report" } }, { name = "mcp__wiki__find", input = { query = "x" } }]
-
-[[step]]
-when.tool_result = "found in the wiki"
-text = "The wiki says so."
 
 [[step]]
 when.user = "wait"

@@ -179,6 +179,10 @@ impl ChatWriter {
                 *told |= !json.is_empty();
                 self.delta_of_call(json, out);
             }
+            (Delta::Rest(rest), _) => {
+                let path = Path::Root.key("content");
+                self.drops.rest(&path.index(index), rest);
+            }
             (Delta::Other(_), _) => self.drops.add(
                 Path::Root.key("content").index(index).key("delta"),
                 UNSAYABLE,

@@ -24,6 +24,7 @@ mod sealed;
 mod shape;
 mod shell;
 mod spoken_item;
+mod stream_ends;
 mod stream_in;
 mod stream_item;
 mod stream_message;

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::hosted::Hosted;
-use super::item_in::{Ids, read_block, read_item};
+use super::item_in::read_block;
 use super::namespace::called;
 use super::response_in::{failure, incomplete_reason, stop_reason};
 use super::spoken_item::{SpokenMessage, SpokenThought};
-use super::{USAGE, sealed, shape};
+use super::{USAGE, shape};
 use crate::Dialect;
 use crate::blocks::{Blocks, Open};
 use crate::calls::{Calls, Fragment};
@@ -15,26 +15,24 @@ use crate::chat::escaped;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{Fields, Path, parse};
-use crate::neutral::{
-    ApiError, Block, Content, Map, OwnAnswer, StreamEvent, Usage, refusal_details,
-};
+use crate::neutral::{ApiError, Content, Map, OwnAnswer, StreamEvent, Usage, refusal_details};
 use crate::openai::read_usage;
 
 /// Reads the events of one stream.
 #[derive(Debug)]
 pub(crate) struct ResponsesReader {
-    context: ReadContext,
+    pub(super) context: ReadContext,
     started: bool,
     ended: bool,
-    blocks: Blocks,
-    calls: Calls,
+    pub(super) blocks: Blocks,
+    pub(super) calls: Calls,
     refusal: String,
     /// Whether the item being told has grown by deltas; some servers tell only its end.
-    grown: bool,
-    hosted: Hosted,
+    pub(super) grown: bool,
+    pub(super) hosted: Hosted,
     /// The message and the thought being told, where their beginning was told.
-    message: Option<SpokenMessage>,
-    thought: SpokenThought,
+    pub(super) message: Option<SpokenMessage>,
+    pub(super) thought: SpokenThought,
 }
 
 impl ResponsesReader {
@@ -73,6 +71,7 @@ impl ResponsesReader {
         }
         if !self.hosted.push(parse(data)?, data.len()) {
             self.fail(ApiError::nonsense("one of its items never ends"), out);
+            return Ok(());
         }
         while let Some(event) = self.hosted.next() {
             self.take(event, out)?;
@@ -234,7 +233,7 @@ impl ResponsesReader {
         Ok(())
     }
 
-    fn fragment(&mut self, fragment: Fragment, out: &mut Vec<StreamEvent>) {
+    pub(super) fn fragment(&mut self, fragment: Fragment, out: &mut Vec<StreamEvent>) {
         let told = self
             .calls
             .push(fragment, &mut self.blocks, &self.context, out);
@@ -292,141 +291,12 @@ impl ResponsesReader {
         self.think("\n\n".to_owned(), out);
     }
 
-    fn end_calls(&mut self, out: &mut Vec<StreamEvent>) {
+    pub(super) fn end_calls(&mut self, out: &mut Vec<StreamEvent>) {
         if matches!(self.blocks.open(), Open::Call(_))
             && let Err(why) = self.calls.finish(&mut self.blocks, &self.context, out)
         {
             self.fail(ApiError::nonsense(why), out);
         }
-    }
-
-    /// An item is whole: what deltas did not tell is told now.
-    fn item_done(
-        &mut self,
-        fields: &mut Fields<'_>,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), WireError> {
-        let index = fields.opt_u64("output_index")?;
-        let root = Path::Root;
-        let path = root.key("item");
-        let value = fields.need("item")?;
-        let mut item = Fields::of(value.clone(), &path)?;
-        let kind = item.string("type")?;
-        if self.hosted.is_open(index) {
-            self.hosted.end();
-        }
-        match kind.as_str() {
-            "message" => self.message_done(value, &path, out)?,
-            "reasoning" => self.reasoning_done(&value, &mut item, out)?,
-            "function_call" | "custom_tool_call" => self.call_done(&kind, index, &mut item, out)?,
-            _ => {
-                self.end_calls(out);
-                self.blocks.whole(read_block(kind, item, Ids::Kept)?, out);
-            }
-        }
-        self.grown = false;
-        Ok(())
-    }
-
-    fn message_done(
-        &mut self,
-        item: Value,
-        path: &Path<'_>,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), WireError> {
-        let begun = self.message.take();
-        if self.grown {
-            if let Some(message) = begun {
-                message.end(&item, &mut self.blocks, out);
-            }
-        } else {
-            self.end_calls(out);
-            self.blocks.close(out);
-            for mut block in read_item(item, path, Ids::Kept)?.blocks {
-                match std::mem::replace(&mut block.content, Content::Text(String::new())) {
-                    Content::Text(text) if !text.is_empty() => {
-                        self.blocks.text_in(|| block, text, out);
-                        self.blocks.close(out);
-                    }
-                    Content::Text(_) => {}
-                    content => self.blocks.whole(Block { content, ..block }, out),
-                }
-            }
-        }
-        if self.blocks.open() == Open::Text {
-            self.blocks.close(out);
-        }
-        Ok(())
-    }
-
-    fn reasoning_done(
-        &mut self,
-        whole: &Value,
-        item: &mut Fields<'_>,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), WireError> {
-        let id = item.opt_string("id")?.unwrap_or_default();
-        let encrypted = item.opt_string("encrypted_content")?;
-        self.thought = SpokenThought::new(whole);
-        let thinking = match self.grown {
-            true => String::new(),
-            false => SpokenThought::text(whole),
-        };
-        let thought = match &encrypted {
-            Some(encrypted) => sealed::thought(&id, String::new(), Some(encrypted)),
-            None => sealed::thought(&id, String::new(), None),
-        };
-        let Content::Thinking { signature, .. } = thought else {
-            self.end_calls(out);
-            self.blocks.whole(Block::new(thought), out);
-            return Ok(());
-        };
-        if !thinking.is_empty() || !signature.is_empty() || !id.is_empty() {
-            self.end_calls(out);
-            let thought = &self.thought;
-            self.blocks.begin_thought(|| thought.rest(), out);
-        }
-        if !thinking.is_empty() {
-            self.blocks.thinking(thinking, out);
-        }
-        if !signature.is_empty() {
-            self.blocks.signature(signature, out);
-        }
-        if self.blocks.open() == Open::Thinking {
-            self.blocks.rest(self.thought.end(whole), out);
-            self.blocks.close(out);
-        }
-        self.thought = SpokenThought::default();
-        Ok(())
-    }
-
-    fn call_done(
-        &mut self,
-        kind: &str,
-        index: Option<u64>,
-        item: &mut Fields<'_>,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), WireError> {
-        let freeform = kind == "custom_tool_call";
-        let key = if freeform { "input" } else { "arguments" };
-        let text = item.opt_string(key)?.unwrap_or_default();
-        let fragment = Fragment {
-            index,
-            id: item.opt_string("call_id")?,
-            name: called(|key| item.peek(key), &self.context.names),
-            arguments: match (self.grown, freeform) {
-                (true, _) => String::new(),
-                (false, true) => escaped(&text),
-                (false, false) => text,
-            },
-            freeform,
-            signature: None,
-        };
-        self.fragment(fragment, out);
-        if self.calls.all_complete() {
-            self.end_calls(out);
-        }
-        Ok(())
     }
 
     fn end(&mut self, response: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
