@@ -14,7 +14,7 @@ use prowess_provider::config::{
     AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, Config, GeminiOptions,
     Kind, OpenAiOptions, ProviderConfig, VertexOptions,
 };
-use prowess_provider::{Caller, Env, KeySource, Providers, Route, Task};
+use prowess_provider::{Caller, Env, Forwarded, KeySource, Providers, Route, Task};
 use prowess_testkit::upstream::{Answer, Upstream};
 use prowess_wire::event_stream::{Frame, write_frame};
 use prowess_wire::neutral::Request;
@@ -296,5 +296,46 @@ async fn tokens_are_counted_on_vertex_with_the_model_in_the_body() {
     assert_eq!(
         received.text(),
         r#"{"model":"claude-x","messages":[],"anthropic_version":"vertex-2023-10-16"}"#
+    );
+}
+
+#[tokio::test]
+async fn a_gemini_client_is_passed_through_to_googles_models_on_vertex() {
+    let upstream = Upstream::start().await;
+    let answer = r#"{"candidates":[{"content":{"parts":[{"text":"Hi"}]}}], "usageMetadata": {"promptTokenCount": 3}}"#;
+    upstream.answer(Answer::json(200, answer));
+    let google = route(&upstream, vertex(), "gemini-x");
+    let body = r#"{ "contents": [{"parts":[{"text":"Hello"}]}] }"#;
+    let caller = Caller {
+        key: None,
+        headers: headers([
+            ("x-goog-api-key", "virtual"),
+            ("x-goog-user-project", "theirs"),
+        ]),
+    };
+    let given = forward(&google, Client::Gemini, Task::Generate, body, &caller).await;
+    let given = passed(given.unwrap());
+    assert_eq!(given.usage.as_ref().unwrap().input_tokens, 3);
+    assert_eq!(drain(given.body).await.0, answer.as_bytes());
+    let sent = upstream.next_request().await;
+    assert!(
+        sent.path
+            .ends_with("/publishers/google/models/gemini-x:generateContent")
+    );
+    assert_eq!(sent.text(), body);
+    assert_eq!(sent.header("x-goog-api-key"), None);
+    assert_eq!(sent.header("x-goog-user-project"), None);
+
+    // Anthropic's models there are spoken to in Anthropic's words.
+    upstream.answer(Answer::json(200, MESSAGES_ANSWER));
+    let claude = route(&upstream, vertex(), "claude-x");
+    let given = forward(&claude, Client::Gemini, Task::Generate, body, &caller).await;
+    assert!(matches!(given.unwrap(), Forwarded::Called { .. }));
+    assert!(
+        upstream
+            .next_request()
+            .await
+            .text()
+            .contains("anthropic_version")
     );
 }

@@ -84,11 +84,16 @@ fn openais_clients_talk_with_models_of_others() {
 }
 
 #[test]
-fn googles_client_talks_with_models_of_others() {
+fn googles_clients_talk_with_models_of_others() {
     let stage = Stage::start();
-    let mut client = python("google-genai", "talk_google.py");
-    stage.tell(&mut client, &NOT_GOOGLE);
-    succeeded(&mut client);
+    let mut clients = vec![
+        python("google-genai", "talk_google.py"),
+        node("talk_google.mjs", "weather.mjs"),
+    ];
+    for client in &mut clients {
+        stage.tell(client, &NOT_GOOGLE);
+    }
+    all(clients);
 }
 
 #[test]

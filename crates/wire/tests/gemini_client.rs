@@ -271,6 +271,30 @@ fn results_belong_to_calls_by_id_then_by_name_and_order() {
 }
 
 #[test]
+fn the_line_between_the_texts_of_a_run_is_not_the_models() {
+    let result = |id: &str| json!({"codeExecutionResult": {"id": id, "outcome": "OUTCOME_OK"}});
+    let code = |id: &str| json!({"executableCode": {"id": id, "code": "ls"}});
+    let said = |parts: Vec<Value>| {
+        let back = brought_back(vec![json!({"role": "model", "parts": parts})]);
+        back.last().unwrap().as_text().unwrap().to_owned()
+    };
+    let (ours, googles) = ("srvtoolu_pw1", "x1");
+    let text = json!({"text": "\n\nDone."});
+    let thought = json!({"text": "Hm.", "thought": true});
+    let signed = json!({"text": "\n\nDone.", "thoughtSignature": "R1NJRw=="});
+    assert_eq!(said(vec![code(ours), result(ours), text.clone()]), "Done.");
+    assert_eq!(
+        said(vec![code(ours), result(ours), thought, signed]),
+        "Done."
+    );
+    assert_eq!(
+        said(vec![code(googles), result(googles), text.clone()]),
+        "\n\nDone."
+    );
+    assert_eq!(said(vec![json!({"text": "A"}), text]), "A\n\nDone.");
+}
+
+#[test]
 fn the_same_request_gives_the_same_ids() {
     for (_, body) in folder("requests/gemini") {
         let once = read_request(Client::Gemini, &body).unwrap();

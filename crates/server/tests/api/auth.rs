@@ -32,7 +32,7 @@ fn small() -> Providers {
 }
 
 /// Every route that needs a key, with what it needs.
-const ROUTES: [(&str, &str, &[Scope]); 65] = [
+const ROUTES: [(&str, &str, &[Scope]); 72] = [
     // What became of requests to models may hold their texts.
     ("GET", "/v1/runs", &[Scope::Use]),
     ("GET", "/v1/runs/run_x", &[Scope::Use]),
@@ -169,6 +169,37 @@ const ROUTES: [(&str, &str, &[Scope]); 65] = [
         "/v1/model/info",
         &[Scope::Read, Scope::Use, Scope::Publish],
     ),
+    (
+        "POST",
+        "/v1beta/models/small:generateContent",
+        &[Scope::Use],
+    ),
+    (
+        "POST",
+        "/v1beta/models/small:streamGenerateContent",
+        &[Scope::Use],
+    ),
+    ("POST", "/v1beta/models/small:countTokens", &[Scope::Use]),
+    (
+        "GET",
+        "/v1beta/models",
+        &[Scope::Read, Scope::Use, Scope::Publish],
+    ),
+    (
+        "GET",
+        "/v1beta/models/small",
+        &[Scope::Read, Scope::Use, Scope::Publish],
+    ),
+    (
+        "GET",
+        "/v1beta/files/file_x",
+        &[Scope::Read, Scope::Use, Scope::Publish],
+    ),
+    (
+        "GET",
+        "/v1beta/files/file_x:download",
+        &[Scope::Read, Scope::Use, Scope::Publish],
+    ),
     ("GET", "/metrics", &[]),
     (
         "GET",
@@ -232,16 +263,22 @@ async fn the_table_of_scopes_has_every_route_that_is_described() {
     let document = document.send().await.ok();
     let pattern = |path: &str| {
         let path = path.split('?').next().unwrap_or_default();
-        let parts = path.split('/').map(|part| match part {
-            "small" | "1" => "{}",
-            part if part.starts_with('{') || part.ends_with("_x") => "{}",
-            part => part,
+        let parts = path.split('/').map(|part| {
+            // Google writes what is wanted behind the name.
+            let (name, method) = part.split_once(':').unwrap_or((part, ""));
+            let name = match name {
+                "small" | "1" => "{}",
+                name if name.starts_with('{') || name.ends_with("_x") => "{}",
+                name => name,
+            };
+            format!("{name}:{method}")
         });
         parts.collect::<Vec<_>>().join("/")
     };
     for (described, methods) in document["paths"].as_object().unwrap() {
         let path = described.replace("/anthropic/v1", "/v1");
         let path = path.replace("/openai/v1", "/v1");
+        let path = path.replace("/gemini/v1beta", "/v1beta");
         for method in methods.as_object().unwrap().keys() {
             let same = |(verb, listed, _): &(&str, &str, &[Scope])| {
                 verb.eq_ignore_ascii_case(method) && pattern(listed) == pattern(&path)

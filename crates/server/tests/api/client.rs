@@ -187,14 +187,15 @@ impl Answer {
         self.json()
     }
 
-    /// The code of an error, in either dialect or over MCP.
+    /// The code of an error, in any dialect or over MCP.
     pub(crate) fn code(&self) -> String {
         let body = self.json();
         let error = &body["error"];
         let code = error["code"]
             .as_str()
             .or(error["details"]["error_code"].as_str())
-            .or(error["data"]["code"].as_str());
+            .or(error["data"]["code"].as_str())
+            .or(error["details"][0]["reason"].as_str());
         code.unwrap_or_else(|| panic!("no code in {body}"))
             .to_owned()
     }

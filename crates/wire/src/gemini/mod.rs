@@ -5,7 +5,7 @@
 //!
 //! | direction | files |
 //! |---|---|
-//! | a client's request | `request_in`, `turn_in`, `block_in`, `tools_in`, `settings_in`, `schema_in` |
+//! | a client's request | `request_in`, `turn_in`, `calls_in`, `block_in`, `tools_in`, `settings_in`, `schema_in` |
 //! | to an upstream | `request_out`, `part_out`, `tools_out`, `settings_out` |
 //! | its answer | `response_in`, `stream_in`, `parts_in` |
 //! | to a client | `response_out`, `stream_out`, `answer_out` |
@@ -14,6 +14,7 @@
 
 mod answer_out;
 mod block_in;
+mod calls_in;
 mod camel;
 mod code;
 mod error;

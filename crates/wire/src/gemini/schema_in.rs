@@ -28,53 +28,39 @@ fn convert(schema: Value, depth: usize) -> Value {
     let (Value::Object(map), Some(depth)) = (&schema, depth.checked_sub(1)) else {
         return schema;
     };
-    let mut out = Map::with_capacity(map.len());
     let nullable = map.get("nullable") == Some(&Value::Bool(true));
     let order = map
         .get("propertyOrdering")
         .or_else(|| map.get("property_ordering"));
+    let mut out = Map::with_capacity(map.len());
     for (key, value) in map {
-        let key = camel(key);
-        let value = value.clone();
-        match key.as_ref() {
-            "nullable" | "propertyOrdering" => {}
-            "type" => {
-                if let Some(kind) = kind(value, nullable) {
-                    out.insert("type".to_owned(), kind);
-                }
-            }
+        let (key, value) = (camel(key), value.clone());
+        let written = match key.as_ref() {
+            "nullable" | "propertyOrdering" => None,
+            "type" => kind(value, nullable).map(|kind| ("type", kind)),
             // It says no more than the list of values does.
-            "format" if value == "enum" => {}
-            "enum" => {
-                out.insert("enum".to_owned(), values(value, nullable));
-            }
-            "properties" | "defs" | "$defs" => {
-                let key = if key == "defs" { "$defs" } else { key.as_ref() };
-                let ordered = order.filter(|_| key == "properties");
-                out.insert(key.to_owned(), each(value, ordered, depth));
-            }
-            "items" | "additionalProperties" => {
-                out.insert(key.into_owned(), convert(value, depth));
-            }
-            "anyOf" | "oneOf" | "allOf" | "prefixItems" => {
-                out.insert(key.into_owned(), all(value, depth));
-            }
-            "ref" => {
-                out.insert("$ref".to_owned(), value);
-            }
-            "example" => {
-                out.insert("examples".to_owned(), Value::Array(vec![value]));
-            }
-            name if COUNTS.contains(&name) => {
-                out.insert(name.to_owned(), count(value));
-            }
-            name => {
-                out.insert(name.to_owned(), value);
-            }
-        }
+            "format" if value == "enum" => None,
+            "enum" => Some(("enum", values(value, nullable))),
+            "properties" => Some(("properties", each(value, order, depth))),
+            "ref" => Some(("$ref", value)),
+            "example" => Some(("examples", Value::Array(vec![value]))),
+            "defs" | "$defs" => Some(("$defs", each(value, None, depth))),
+            key => Some((key, other(key, value, depth))),
+        };
+        out.extend(written.map(|(key, value)| (key.to_owned(), value)));
     }
     or_null(&mut out, nullable);
     Value::Object(out)
+}
+
+/// The value of a keyword that is called the same in both.
+fn other(key: &str, value: Value, depth: usize) -> Value {
+    match key {
+        "items" | "additionalProperties" => convert(value, depth),
+        "anyOf" | "oneOf" | "allOf" | "prefixItems" => all(value, depth),
+        key if COUNTS.contains(&key) => count(value),
+        _ => value,
+    }
 }
 
 /// The type in small letters; none when it is not told.

@@ -1,18 +1,16 @@
 //! Gemini's contents, read and gathered into turns.
 //!
-//! Calls and results often carry no ids here: they belong together by name and order.
 //! Clients that were streamed to send the pieces of one answer as contents of their own.
 
 use serde_json::Value;
 
 use super::block_in::{Piece, read_piece};
+use super::calls_in::Calls;
 use super::camel::{fields, items};
 use super::code;
 use super::signature::{Opened, open};
-use crate::Dialect;
 use crate::error::WireError;
 use crate::fields::{Path, wrong};
-use crate::names::made_id;
 use crate::neutral::{Block, Content, Map, Message, Request, Role, Source};
 
 /// The instructions, which may also be written as a text alone.
@@ -50,19 +48,10 @@ pub(super) fn read_contents(
     Ok(())
 }
 
-/// A call that was made.
-struct Call {
-    id: String,
-    name: String,
-    /// Whether the client gave the id.
-    given: bool,
-    answered: bool,
-}
-
 #[derive(Default)]
 struct Turns {
     messages: Vec<Message>,
-    calls: Vec<Call>,
+    calls: Calls,
     /// How often a server ran code.
     codes: usize,
 }
@@ -135,7 +124,8 @@ impl Turns {
             return Ok(());
         }
         sign(read.signature, blocks);
-        let Some(mut block) = self.block(read.piece, path, blocks.last())? else {
+        let before = blocks.iter().rev().find(|block| !is_thought(block));
+        let Some(mut block) = self.block(read.piece, path, before)? else {
             return Ok(());
         };
         // Files that were made for the client: the model was not shown them.
@@ -167,7 +157,7 @@ impl Turns {
             }
             Piece::Block(block) => block,
             Piece::Call { id, name, args } => {
-                let id = self.called(id, &name);
+                let id = self.calls.called(id, &name);
                 Block::tool_use(id, name, args)
             }
             Piece::Result {
@@ -176,7 +166,7 @@ impl Turns {
                 content,
                 is_error,
             } => Block::new(Content::ToolResult {
-                tool_use_id: self.answered(id.as_deref(), &name, path)?,
+                tool_use_id: self.calls.answered(id.as_deref(), &name, path)?,
                 content,
                 is_error,
             }),
@@ -188,44 +178,6 @@ impl Turns {
                 code::read_result(outcome, &path.key("codeExecutionResult"), self.codes)?
             }
         }))
-    }
-
-    /// Notes a call, and gives it an id if it has none: the same for the same request.
-    fn called(&mut self, id: Option<String>, name: &str) -> String {
-        let given = id.is_some();
-        let id = id.unwrap_or_else(|| made_id(&format!("contents/{name}"), self.calls.len()));
-        self.calls.push(Call {
-            id: id.clone(),
-            name: name.to_owned(),
-            given,
-            answered: false,
-        });
-        id
-    }
-
-    /// The id of the call that a result answers: the one it names, else the first without
-    /// an answer of that tool. A client may name a call that came to it without an id.
-    fn answered(
-        &mut self,
-        id: Option<&str>,
-        name: &str,
-        path: &Path<'_>,
-    ) -> Result<String, WireError> {
-        let open = |call: &Call| !call.answered && call.name == name;
-        let named = |call: &Call| call.given && id == Some(call.id.as_str());
-        let calls = &self.calls;
-        let at = calls.iter().rposition(named);
-        let at = at.or_else(|| calls.iter().position(|call| open(call) && !call.given));
-        let at = at.or_else(|| calls.iter().position(open));
-        let Some(call) = at.and_then(|at| self.calls.get_mut(at)) else {
-            return Err(WireError::unsupported(
-                Dialect::Gemini,
-                path.key("functionResponse").key("name"),
-                "no functionCall before it has this name and is still without a response",
-            ));
-        };
-        call.answered = true;
-        Ok(call.id.clone())
     }
 }
 
@@ -294,6 +246,13 @@ fn sign(signature: Option<String>, blocks: &mut Vec<Block>) {
             }
         },
     }
+}
+
+fn is_thought(block: &Block) -> bool {
+    matches!(
+        block.content,
+        Content::Thinking { .. } | Content::RedactedThinking { .. }
+    )
 }
 
 fn is_unsigned(block: &Block) -> bool {
