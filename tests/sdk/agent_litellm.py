@@ -8,6 +8,7 @@ import litellm
 from agents_common import CONTAINER, KEY, TASK, URL, each, works
 
 litellm.telemetry = False
+litellm.suppress_debug_info = True
 TOOL = {
     "type": "function",
     "function": {

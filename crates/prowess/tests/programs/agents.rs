@@ -75,13 +75,14 @@ impl Setting<'_> {
         claude
     }
 
-    pub(crate) fn codex(&self, task: &str) -> Command {
+    /// Codex, with these settings beside.
+    pub(crate) fn codex(&self, settings: &str, task: &str) -> Command {
         let (model, url) = (model_of(self.vendor), self.gateway.url());
         self.write(
             ".codex/config.toml",
             &format!(
                 "model = '{model}'\nmodel_provider = 'prowess'\n[analytics]\nenabled = false\n\
-                 [model_providers.prowess]\nname = 'Prowess'\nwire_api = 'responses'\n\
+                 {settings}[model_providers.prowess]\nname = 'Prowess'\nwire_api = 'responses'\n\
                  base_url = '{url}/v1'\nenv_key = 'PROWESS_API_KEY'\n"
             ),
         );

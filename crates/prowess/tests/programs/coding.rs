@@ -14,63 +14,57 @@ const TASK: &str = "Make me a bouncing ball";
 const ANSWER: &str = "The ball is there.";
 const LOAD: &str = "load_skill";
 const MAKE: &str = "bouncing_ball__make_gif";
+const BASH: &str = "bash_code_execution";
 const MADE: &str = "/mnt/data/ball.gif";
 
+/// Loads the skill, and then calls its tool.
 fn plan() -> Plan {
+    load_and(MAKE, json!({"output": "ball.gif", "size": 32, "frames": 4}))
+}
+
+/// Loads the skill, and then runs its script.
+fn script_plan() -> Plan {
+    let script = "python3 /skills/bouncing-ball/scripts/make_gif.py ball.gif 32 4";
+    load_and(BASH, json!({"command": script}))
+}
+
+fn load_and(tool: &'static str, input: Value) -> Plan {
+    let load = Step {
+        tool: LOAD,
+        input: json!({"name": "bouncing-ball"}),
+        result: "Tools now available",
+    };
+    let make = Step {
+        tool,
+        input,
+        result: MADE,
+    };
     Plan {
-        steps: vec![
-            Step {
-                tool: LOAD,
-                input: json!({"name": "bouncing-ball"}),
-                result: "Tools now available",
-            },
-            Step {
-                tool: MAKE,
-                input: json!({"output": "ball.gif", "size": 32, "frames": 4}),
-                result: MADE,
-            },
-        ],
+        steps: vec![load, make],
         answer: ANSWER.to_owned(),
     }
 }
 
-/// Checks what the model was sent: everything streamed, to this vendor; the tools of the
-/// server and of its skill by these names; a result for each call, the last one the file's.
-fn check(turns: &[Turn], vendor: Vendor, prefix: &str, context: &str) {
+/// Checks what the model was sent: everything streamed, to this vendor; these tools by these
+/// names, offered and called; a result for each call, the last one the file's.
+fn check(turns: &[Turn], vendor: Vendor, prefix: &str, tools: [&str; 2], context: &str) {
     for turn in turns {
         assert_eq!(turn.vendor, vendor, "{context}");
         assert!(turn.streamed, "{context}");
         assert!(turn.sent.is_answered(), "{context}: {:?}", turn.sent);
     }
-    let last = turns.last().unwrap_or_else(|| unreachable!("{context}"));
-    for tool in [LOAD, MAKE, "bash_code_execution"] {
+    let last = &turns[turns.len() - 1].sent;
+    for tool in tools {
         let name = format!("{prefix}{tool}");
-        let offered = |turn: &Turn| turn.sent.tools.contains(&name);
-        // Where tools are searched, only those that were found are offered.
-        if tool != "bash_code_execution" || !last.sent.tools.contains(&"ToolSearch".to_owned()) {
-            assert!(
-                turns.iter().any(offered),
-                "{context}: no {name}: {:?}",
-                last.sent.tools
-            );
-        }
+        let called = last.calls.iter().any(|(_, called)| *called == name);
+        assert!(called, "{context}: {name} not in {:?}", last.calls);
+        let offered = last.tools.contains(&name);
+        assert!(offered, "{context}: {name} not in {:?}", last.tools);
     }
-    let called: Vec<&str> = last
-        .sent
-        .calls
-        .iter()
-        .map(|(_, name)| name.as_str())
-        .collect();
     assert!(
-        called.contains(&format!("{prefix}{LOAD}").as_str()),
-        "{context}: {called:?}"
+        last.results[last.results.len() - 1].1.contains(MADE),
+        "{context}"
     );
-    assert!(
-        called.contains(&format!("{prefix}{MAKE}").as_str()),
-        "{context}: {called:?}"
-    );
-    let (_, result) = last.sent.results.last().unwrap();
-    assert!(result.contains(MADE), "{context}: {result}");
 }
 
 /// Tries all rows of a program; every other one has its skills by HTTP.
@@ -103,7 +97,13 @@ fn claude_code_searches_for_tools_and_calls_them_on_models_of_others() {
         let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
         assert_eq!(result["result"], ANSWER, "{context}");
         assert_eq!(result["is_error"], false, "{context}");
-        check(&turns, setting.vendor, "mcp__skills__", &context);
+        check(
+            &turns,
+            setting.vendor,
+            "mcp__skills__",
+            [LOAD, MAKE],
+            &context,
+        );
         // What it holds back is not offered before the model has searched for it, and it
         // does not stop searching.
         let first = &turns[0].sent.tools;
@@ -127,25 +127,40 @@ fn claude_code_searches_for_tools_and_calls_them_on_models_of_others() {
 #[test]
 fn codex_calls_tools_of_mcp_servers_on_models_of_others() {
     each(CODEX, |_, setting| {
-        let printed = succeeded(&mut setting.codex(TASK));
-        let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
-        let events = printed
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let items: Vec<Value> = events.map(|event| event["item"].clone()).collect();
-        let mut said = items.iter().filter(|item| item["type"] == "agent_message");
-        assert_eq!(said.next_back().unwrap()["text"], ANSWER, "{context}");
-        let calls = items.iter().filter(|item| item["type"] == "mcp_tool_call");
-        let done = calls.filter(|call| call["status"] == "completed" && call["server"] == "skills");
-        let tools: Vec<&str> = done.filter_map(|call| call["tool"].as_str()).collect();
-        assert!(tools.contains(&LOAD) && tools.contains(&MAKE), "{context}");
-        check(
-            &setting.gateway.model.turns(),
-            setting.vendor,
-            "mcp__skills__",
-            &context,
-        );
+        let listens = "[features]\nmcp_tool_list_changed = true\n";
+        check_codex(setting, listens, [LOAD, MAKE]);
     });
+}
+
+/// It lists tools once, so the tools of a skill that is loaded later are not seen.
+#[test]
+fn codex_with_its_usual_settings_runs_the_script_of_a_skill() {
+    let gateway = Gateway::start(script_plan());
+    let home = tempfile::tempdir().unwrap();
+    let setting = Setting {
+        gateway: &gateway,
+        home: home.path(),
+        vendor: Vendor::Anthropic,
+        mcp: Mcp::Http,
+    };
+    check_codex(&setting, "", [LOAD, BASH]);
+}
+
+fn check_codex(setting: &Setting<'_>, settings: &str, tools: [&str; 2]) {
+    let printed = succeeded(&mut setting.codex(settings, TASK));
+    let context = format!("{:?}, {:?}: {printed}", setting.vendor, setting.mcp);
+    let events = printed
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let items: Vec<Value> = events.map(|event| event["item"].clone()).collect();
+    let mut said = items.iter().filter(|item| item["type"] == "agent_message");
+    assert_eq!(said.next_back().unwrap()["text"], ANSWER, "{context}");
+    for tool in tools {
+        let done = |item: &&Value| item["tool"] == tool && item["status"] == "completed";
+        assert!(items.iter().any(|item| done(&item)), "{context}");
+    }
+    let turns = setting.gateway.model.turns();
+    check(&turns, setting.vendor, "mcp__skills__", tools, &context);
 }
 
 #[test]
@@ -171,12 +186,8 @@ fn opencode_calls_tools_of_mcp_servers_on_models_of_others() {
             ANSWER,
             "{context}"
         );
-        check(
-            &setting.gateway.model.turns(),
-            setting.vendor,
-            "skills_",
-            &context,
-        );
+        let turns = setting.gateway.model.turns();
+        check(&turns, setting.vendor, "skills_", [LOAD, MAKE], &context);
     });
 }
 
@@ -209,5 +220,11 @@ fn check_gemini(setting: &Setting<'_>, printed: &str) {
     let result: Value = serde_json::from_str(printed).unwrap();
     assert_eq!(result["response"], ANSWER, "{context}");
     let turns = setting.gateway.model.turns();
-    check(&turns, setting.vendor, "mcp_skills_", &context);
+    check(
+        &turns,
+        setting.vendor,
+        "mcp_skills_",
+        [LOAD, MAKE],
+        &context,
+    );
 }
