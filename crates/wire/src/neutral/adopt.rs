@@ -6,6 +6,7 @@ use crate::Dialect;
 use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM, TOOLS};
+use crate::opening;
 
 /// How the ids of calls begin that Anthropic's servers made.
 const SERVER_CALL: &str = "srvtoolu_";
@@ -22,7 +23,9 @@ pub fn adopt(request: &mut Request) -> Result<Vec<Dropped>, WireError> {
     if request.origin == Dialect::Messages {
         return Ok(Vec::new());
     }
-    check(request).map_err(|error| error.named_for(&request.client_fields))?;
+    let fields = request.client_fields;
+    check(request).map_err(|error| error.named_for(&fields))?;
+    opening::adopt(request).map_err(|error| error.named_for(&fields))?;
     request.origin = Dialect::Messages;
     let mut drops = Drops::of(request);
     for (i, block) in request.system.iter().enumerate() {
@@ -121,6 +124,24 @@ mod tests {
         assert_eq!(after.body, before.body);
         assert_eq!(dropped, before.dropped);
         assert_eq!(after.dropped, []);
+    }
+
+    #[test]
+    fn a_conversation_without_a_users_word_begins_with_one() {
+        for (messages, first) in [
+            (json!([{"role": "system", "content": "Draw."}]), "Draw."),
+            (
+                json!([{"role": "assistant", "content": "Well?"}]),
+                "(blank)",
+            ),
+        ] {
+            let body = json!({"model": "m", "messages": messages}).to_string();
+            let mut request = read_request(Client::Chat, body.as_bytes()).unwrap();
+            adopt(&mut request).unwrap();
+            assert_eq!(request.messages[0], Message::user(first));
+        }
+        let mut request = read_request(Client::Chat, br#"{"model":"m","messages":[]}"#).unwrap();
+        assert_eq!(adopt(&mut request).unwrap_err().field(), Some("messages"));
     }
 
     #[test]
