@@ -10,7 +10,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::Client;
-use crate::fields::Name;
+use crate::items::Name;
 
 /// Neutral name and the client's name. Where a client has several names for a setting,
 /// the one that counts stands first.

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::Client;
 use crate::client_fields::ClientFields;
-use crate::fields::{Field, Name, Path};
+use crate::fields::Path;
+use crate::items::{Field, Name};
 use crate::neutral::{MEANINGLESS_ELSEWHERE, OWN, Request};
 
 /// A field that was left out because the target dialect cannot carry it.

@@ -6,7 +6,8 @@
 use crate::Dialect;
 use crate::client_fields::ClientFields;
 use crate::excerpt::{bounded, excerpt};
-use crate::fields::{Field, Name, Path};
+use crate::fields::Path;
+use crate::items::{Field, Name};
 use crate::neutral::{ApiError, ErrorKind};
 
 /// Why a body could not be read from, or written to, a dialect.

@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 use crate::Client;
 use crate::error::WireError;
 use crate::items::Item;
-use crate::neutral::{Block, ClientPath, Message, Tool};
+use crate::neutral::ClientPath;
 
 /// Where in a document a reader stands. Lives on the stack; text only when an error
 /// asks for it.
@@ -25,65 +25,6 @@ pub(crate) enum Path<'a> {
     Item(&'a Path<'a>, usize, Item<'a>),
 }
 
-/// What a drop or an error names.
-pub(crate) enum Name {
-    /// Something of the client's body, in the client's words.
-    Sent(String),
-    /// A setting, in neutral words.
-    Setting(String),
-    /// Something in the conversation that the client's body does not have, in neutral
-    /// words.
-    Added(String),
-}
-
-impl Name {
-    pub(crate) fn text(&self) -> &str {
-        match self {
-            Name::Sent(text) | Name::Setting(text) | Name::Added(text) => text,
-        }
-    }
-}
-
-/// What can be named by a drop or an error.
-pub(crate) trait Field {
-    fn name(&self) -> Name;
-}
-
-impl Field for &str {
-    fn name(&self) -> Name {
-        Name::Setting((*self).to_owned())
-    }
-}
-
-impl Field for Path<'_> {
-    fn name(&self) -> Name {
-        match self.known() {
-            Known::Setting => Name::Setting(self.to_string()),
-            Known::Added => Name::Added(self.to_string()),
-            Known::Sent(item, tail) => match item.client_path().get() {
-                Some((client, path)) => Name::Sent(format!("{path}{}", item.inside(client, &tail))),
-                None => Name::Added(self.to_string()),
-            },
-        }
-    }
-}
-
-impl Field for &Path<'_> {
-    fn name(&self) -> Name {
-        Path::name(self)
-    }
-}
-
-/// What of a path the client knows.
-enum Known<'a> {
-    /// A setting, or all of the body.
-    Setting,
-    /// Nothing: it was put into the conversation here.
-    Added,
-    /// An item it sent, and what inside it is meant, in neutral words.
-    Sent(Item<'a>, String),
-}
-
 /// The lists of the neutral conversation that writers walk.
 pub(crate) static SYSTEM: Path<'static> = Path::Key(&Path::Root, "system");
 pub(crate) static MESSAGES: Path<'static> = Path::Key(&Path::Root, "messages");
@@ -96,18 +37,6 @@ impl<'a> Path<'a> {
 
     pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
         Path::Index(self, index)
-    }
-
-    pub(crate) fn message(&'a self, index: usize, message: &'a Message) -> Path<'a> {
-        Path::Item(self, index, Item::Message(message))
-    }
-
-    pub(crate) fn block(&'a self, index: usize, block: &'a Block) -> Path<'a> {
-        Path::Item(self, index, Item::Block(block))
-    }
-
-    pub(crate) fn tool(&'a self, index: usize, tool: &'a Tool) -> Path<'a> {
-        Path::Item(self, index, Item::Tool(tool))
     }
 
     /// The path for what is read here to remember, when this is a client's request.
@@ -150,38 +79,6 @@ impl<'a> Path<'a> {
                 parent.client()
             }
         }
-    }
-
-    fn known(&self) -> Known<'a> {
-        match self {
-            Path::Root | Path::Body(_) => Known::Setting,
-            Path::Key(parent, key) => parent.known().with(|tail| {
-                tail.push('.');
-                tail.push_str(key);
-            }),
-            Path::Index(parent, index) => parent.known().with(|tail| {
-                let _ = write!(tail, "[{index}]");
-            }),
-            Path::Item(_, _, item) if item.client_path().get().is_some() => {
-                Known::Sent(*item, String::new())
-            }
-            Path::Item(parent, index, _) => match parent.known() {
-                // Something made of a part of what the client sent.
-                Known::Sent(block @ Item::Block(_), tail) => {
-                    Known::Sent(block, format!("{tail}[{index}]"))
-                }
-                _ => Known::Added,
-            },
-        }
-    }
-}
-
-impl Known<'_> {
-    fn with(mut self, add: impl FnOnce(&mut String)) -> Self {
-        if let Known::Sent(_, tail) = &mut self {
-            add(tail);
-        }
-        self
     }
 }
 

@@ -1,7 +1,10 @@
 //! Messages, blocks and tools as steps of a path, and the names that clients have for
-//! what is inside them.
+//! them and for what is inside them.
+
+use std::fmt::Write as _;
 
 use crate::Client;
+use crate::fields::Path;
 use crate::neutral::{Block, ClientPath, Content, Map, Message, Source, Tool};
 
 /// What stands at an index of one of the neutral conversation's lists.
@@ -108,5 +111,110 @@ fn responses_field(content: &Content, key: &str) -> &'static str {
         (Content::ToolResult { .. }, "tool_use_id") => ".call_id",
         (Content::ToolUse { .. }, "input") => ".arguments",
         _ => "",
+    }
+}
+
+/// What a drop or an error names.
+pub(crate) enum Name {
+    /// Something of the client's body, in the client's words.
+    Sent(String),
+    /// A setting, in neutral words.
+    Setting(String),
+    /// Something in the conversation that the client's body does not have, in neutral
+    /// words.
+    Added(String),
+}
+
+impl Name {
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Name::Sent(text) | Name::Setting(text) | Name::Added(text) => text,
+        }
+    }
+}
+
+/// What can be named by a drop or an error.
+pub(crate) trait Field {
+    fn name(&self) -> Name;
+}
+
+impl Field for &str {
+    fn name(&self) -> Name {
+        Name::Setting((*self).to_owned())
+    }
+}
+
+impl Field for Path<'_> {
+    fn name(&self) -> Name {
+        match self.known() {
+            Known::Setting => Name::Setting(self.to_string()),
+            Known::Added => Name::Added(self.to_string()),
+            Known::Sent(item, tail) => match item.client_path().get() {
+                Some((client, path)) => Name::Sent(format!("{path}{}", item.inside(client, &tail))),
+                None => Name::Added(self.to_string()),
+            },
+        }
+    }
+}
+
+impl Field for &Path<'_> {
+    fn name(&self) -> Name {
+        Path::name(self)
+    }
+}
+
+/// What of a path the client knows.
+enum Known<'a> {
+    /// A setting, or all of the body.
+    Setting,
+    /// Nothing: it was put into the conversation here.
+    Added,
+    /// An item it sent, and what inside it is meant, in neutral words.
+    Sent(Item<'a>, String),
+}
+
+impl<'a> Path<'a> {
+    pub(crate) fn message(&'a self, index: usize, message: &'a Message) -> Path<'a> {
+        Path::Item(self, index, Item::Message(message))
+    }
+
+    pub(crate) fn block(&'a self, index: usize, block: &'a Block) -> Path<'a> {
+        Path::Item(self, index, Item::Block(block))
+    }
+
+    pub(crate) fn tool(&'a self, index: usize, tool: &'a Tool) -> Path<'a> {
+        Path::Item(self, index, Item::Tool(tool))
+    }
+
+    fn known(&self) -> Known<'a> {
+        match self {
+            Path::Root | Path::Body(_) => Known::Setting,
+            Path::Key(parent, key) => parent.known().with(|tail| {
+                tail.push('.');
+                tail.push_str(key);
+            }),
+            Path::Index(parent, index) => parent.known().with(|tail| {
+                let _ = write!(tail, "[{index}]");
+            }),
+            Path::Item(_, _, item) if item.client_path().get().is_some() => {
+                Known::Sent(*item, String::new())
+            }
+            Path::Item(parent, index, _) => match parent.known() {
+                // Something made of a part of what the client sent.
+                Known::Sent(block @ Item::Block(_), tail) => {
+                    Known::Sent(block, format!("{tail}[{index}]"))
+                }
+                _ => Known::Added,
+            },
+        }
+    }
+}
+
+impl Known<'_> {
+    fn with(mut self, add: impl FnOnce(&mut String)) -> Self {
+        if let Known::Sent(_, tail) = &mut self {
+            add(tail);
+        }
+        self
     }
 }

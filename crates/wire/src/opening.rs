@@ -49,6 +49,18 @@ fn nothing(upstream: Dialect, origin: Dialect) -> WireError {
     WireError::unsupported(upstream, field, why)
 }
 
+/// Does both to a request that is to be Anthropic's own.
+pub(crate) fn adopt(request: &mut Request) -> Result<(), WireError> {
+    if let Cow::Owned(fitted) = fitted(Dialect::Messages, request)? {
+        *request = fitted;
+    }
+    let first = request.messages.first();
+    if first.is_some_and(|message| message.role == Role::Assistant) {
+        request.messages.insert(0, Message::user(BLANK));
+    }
+    Ok(())
+}
+
 /// Puts a blank message of the user's before a conversation that the model opens, where
 /// that is refused.
 pub(crate) fn open(upstream: Dialect, origin: Dialect, body: &mut Value) {

@@ -7,6 +7,7 @@ use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, SYSTEM, TOOLS};
 use crate::fit::fit;
+use crate::opening;
 
 /// How the ids of calls begin that Anthropic's servers made.
 const SERVER_CALL: &str = "srvtoolu_";
@@ -23,11 +24,13 @@ pub fn adopt(request: &mut Request) -> Result<Vec<Dropped>, WireError> {
     if request.origin == Dialect::Messages {
         return Ok(Vec::new());
     }
-    let named = |error: WireError| error.named_for(&request.client_fields);
+    let fields = request.client_fields;
+    let named = |error: WireError| error.named_for(&fields);
     let (fitted, unfit) = fit(request, Dialect::Messages).map_err(named)?.into_parts();
     *request = fitted;
+    check(request).map_err(named)?;
+    opening::adopt(request).map_err(named)?;
     request.origin = Dialect::Messages;
-    check(request).map_err(|error| error.named_for(&request.client_fields))?;
     let mut drops = Drops::of(request);
     for (i, block) in request.system.iter().enumerate() {
         drops.rest(&SYSTEM.block(i, block), &block.rest);
@@ -125,6 +128,24 @@ mod tests {
         assert_eq!(after.body, before.body);
         assert_eq!(dropped, before.dropped);
         assert_eq!(after.dropped, []);
+    }
+
+    #[test]
+    fn a_conversation_without_a_users_word_begins_with_one() {
+        for (messages, first) in [
+            (json!([{"role": "system", "content": "Draw."}]), "Draw."),
+            (
+                json!([{"role": "assistant", "content": "Well?"}]),
+                "(blank)",
+            ),
+        ] {
+            let body = json!({"model": "m", "messages": messages}).to_string();
+            let mut request = read_request(Client::Chat, body.as_bytes()).unwrap();
+            adopt(&mut request).unwrap();
+            assert_eq!(request.messages[0], Message::user(first));
+        }
+        let mut request = read_request(Client::Chat, br#"{"model":"m","messages":[]}"#).unwrap();
+        assert_eq!(adopt(&mut request).unwrap_err().field(), Some("messages"));
     }
 
     #[test]

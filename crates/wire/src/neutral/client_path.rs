@@ -1,6 +1,6 @@
 //! Where a message, a block or a tool stood in the body that the client sent.
 //!
-//! Readers of requests record it ([`crate::fields::Path::sent`]); it moves along with what
+//! Readers of requests record it (`Path::sent`); it moves along with what
 //! it belongs to, however messages are rearranged. Drops and errors are named by it, so
 //! that the client finds in its own body what they are about.
 
