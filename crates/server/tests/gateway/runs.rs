@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::gateway::{Answer, Gateway, path};
 
 /// Stores a skill and gives its id.
-async fn stored(gateway: &Gateway) -> String {
+pub(crate) async fn stored(gateway: &Gateway) -> String {
     let files = SkillFixture::new("pdf-forms")
         .body("Fill in all fields.\n")
         .files();
