@@ -38,7 +38,7 @@ fn main() -> Result<()> {
 
 fn start() -> Result<(Model, Gateway)> {
     let model = Model::start()?;
-    let gateway = rivals::prowess(model.address())?;
+    let gateway = rivals::prowess(model.address(), rivals::RequestLog::Off)?;
     Ok((model, gateway))
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use prowess_bench::gateway::client::{self, Ask, Volley};
 use prowess_bench::gateway::model::Model;
-use prowess_bench::gateway::rivals::{self, Gateway, PASS, TRANSLATE};
+use prowess_bench::gateway::rivals::{self, Gateway, PASS, RequestLog, TRANSLATE};
 use prowess_bench::median;
 
 const ROUNDS: usize = 9;
@@ -48,8 +48,8 @@ fn main() -> Result<()> {
 async fn run() -> Result<()> {
     let model = Model::start()?;
     let mut rivals = vec![
-        rivals::nginx(model.address())?,
-        rivals::prowess(model.address())?,
+        rivals::nginx(model.address(), RequestLog::Off)?,
+        rivals::prowess(model.address(), RequestLog::Off)?,
     ];
     if let Some(environment) = std::env::var_os("PROWESS_BENCH_LITELLM") {
         rivals.push(rivals::litellm(
@@ -63,19 +63,39 @@ async fn run() -> Result<()> {
     for work in works() {
         compare(&work, &model, &rivals).await?;
     }
+    with_request_logs(&model).await?;
     translation(&rivals).await?;
     memory(&model, &rivals, &idle).await?;
     ready(&model)
 }
 
-fn works() -> Vec<Work> {
-    let small = |what, clients, each| Work {
+/// The same requests where each leaves a line in a file, as both are installed.
+async fn with_request_logs(model: &Model) -> Result<()> {
+    let logging = [
+        rivals::nginx(model.address(), RequestLog::On)?,
+        rivals::prowess(model.address(), RequestLog::On)?,
+    ];
+    let requests = [
+        small("a request, 1 connection, request logs on", 1, 2_000),
+        small("a request, 16 connections, request logs on", 16, 300),
+    ];
+    for work in requests {
+        compare(&work, model, &logging).await?;
+    }
+    Ok(())
+}
+
+fn small(what: &'static str, clients: usize, each: usize) -> Work {
+    Work {
         what,
         ask: Ask::small(PASS),
         clients,
         each,
         per_event: false,
-    };
+    }
+}
+
+fn works() -> Vec<Work> {
     let stream = |what, clients, prompt| Work {
         what,
         ask: Ask::messages(PASS, prompt, true),

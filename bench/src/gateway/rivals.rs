@@ -1,5 +1,5 @@
 //! What may stand between client and model, and how each is set up: as its own
-//! documentation advises for this work, with its request log off.
+//! documentation advises for this work, with its request log off or on.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,15 @@ fn folder() -> Result<TempDir> {
     tempfile::tempdir().context("no temporary folder")
 }
 
+/// Whether a gateway writes a line for each request, to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestLog {
+    /// It does not.
+    Off,
+    /// It does.
+    On,
+}
+
 /// A gateway at work, and the folder it lives in.
 #[derive(Debug)]
 pub struct Gateway {
@@ -32,16 +41,20 @@ pub struct Gateway {
 }
 
 /// nginx as a reverse proxy that keeps its connections to the model.
-pub fn nginx(model: SocketAddr) -> Result<Gateway> {
+pub fn nginx(model: SocketAddr, log: RequestLog) -> Result<Gateway> {
     let folder = folder()?;
     let address = free_address()?;
     let place = folder.path().display();
+    let access_log = match log {
+        RequestLog::Off => "off".to_owned(),
+        RequestLog::On => format!("{place}/access.log"),
+    };
     let config = format!(
         "daemon off; worker_processes auto; pid {place}/pid; error_log stderr crit;
          worker_rlimit_nofile 20000;
          events {{ worker_connections 8192; }}
          http {{
-           access_log off; client_max_body_size 64m; keepalive_requests 100000000;
+           access_log {access_log}; client_max_body_size 64m; keepalive_requests 100000000;
            client_body_temp_path {place}/body; proxy_temp_path {place}/proxy;
            fastcgi_temp_path {place}/fastcgi; uwsgi_temp_path {place}/uwsgi;
            scgi_temp_path {place}/scgi;
@@ -72,7 +85,7 @@ pub fn nginx(model: SocketAddr) -> Result<Gateway> {
 }
 
 /// Prowess as it is built for others.
-pub fn prowess(model: SocketAddr) -> Result<Gateway> {
+pub fn prowess(model: SocketAddr, log: RequestLog) -> Result<Gateway> {
     let folder = folder()?;
     let address = free_address()?;
     let config = format!(
@@ -82,13 +95,20 @@ pub fn prowess(model: SocketAddr) -> Result<Gateway> {
     let file = folder.path().join("prowess.toml");
     std::fs::write(&file, config)?;
     let mut command = Command::new(binary()?);
+    let (detail, lines) = match log {
+        RequestLog::Off => ("warn", Stdio::null()),
+        RequestLog::On => (
+            "info",
+            std::fs::File::create(folder.path().join("log"))?.into(),
+        ),
+    };
     command
-        .args(["serve", "--log", "warn", "--listen", &address.to_string()])
+        .args(["serve", "--log", detail, "--listen", &address.to_string()])
         .arg("--config")
         .arg(&file)
         .arg("--data-dir")
         .arg(folder.path().join("data"))
-        .stderr(Stdio::null());
+        .stderr(lines);
     let process = Process::start(&mut command, address, Duration::from_secs(10))?;
     Ok(Gateway {
         name: "prowess",

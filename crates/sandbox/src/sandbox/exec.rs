@@ -1,5 +1,6 @@
 //! Running a command in a session: its turn, its run, its outputs.
 
+use super::refusal::delayed;
 use super::{Inner, Sandbox};
 use crate::backend::{Job, Next, blocking};
 use crate::egress::Proxy;
@@ -27,8 +28,8 @@ impl Sandbox {
         execution: Execution,
         proxy: Option<Arc<Proxy>>,
     ) -> Result<Report, Error> {
-        let mut held = self.inner.sessions.hold(owner, id).await?;
-        let _turn = self.inner.queue.turn(owner).await?;
+        let mut held = delayed(self.inner.sessions.hold(owner, id).await).await?;
+        let _turn = delayed(self.inner.queue.turn(owner).await).await?;
         let meta = &held.meta;
         let proxy = match proxy {
             Some(proxy) => Some(proxy),

@@ -4,6 +4,7 @@ mod exec;
 mod files;
 mod layer;
 mod open;
+mod refusal;
 
 use crate::backend::{Backend, blocking};
 use crate::egress::Egress;
@@ -93,7 +94,7 @@ impl Sandbox {
             return Err(Error::Unsupported { what });
         }
         let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
-        blocking(move || {
+        let made = blocking(move || {
             let layer = new.layer.iter();
             let layer = layer.map(|layer| (layer.folder(), packages::INSIDE.to_owned()));
             // The skills stay in use until the session's file names them.
@@ -114,8 +115,8 @@ impl Sandbox {
                 inner.forget_adopted(host_id);
             }
             made
-        })
-        .await
+        });
+        refusal::delayed(made.await).await
     }
 
     /// Shows more skills in a session from its next command on, or others in place of
