@@ -42,7 +42,7 @@ impl Dialect {
         };
         match verb(path) {
             "messages" => return Dialect::Anthropic(Betas::of(headers)),
-            "chat" | "responses" => return Dialect::OpenAi,
+            "chat" | "responses" | "conversations" => return Dialect::OpenAi,
             _ => {}
         }
         if below("/openai") {

@@ -15,6 +15,9 @@ use crate::time::Timestamp;
 /// Bytes of stored chat completions a tenant may keep; beyond that the oldest go first.
 const TENANT_BYTES: i64 = 1 << 30;
 
+/// A note about a chat completion: its id, a key, a value.
+type Note = (String, String, String);
+
 /// A chat completion to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct NewChat<'a> {
@@ -170,11 +173,7 @@ impl Store {
     }
 
     /// What is noted about each of these: its id, a key, a value.
-    async fn chat_metadata(
-        &self,
-        tenant: &TenantId,
-        ids: &[&str],
-    ) -> Result<Vec<(String, String, String)>> {
+    async fn chat_metadata(&self, tenant: &TenantId, ids: &[&str]) -> Result<Vec<Note>> {
         let sql = Sql::new("SELECT completion, key, value FROM chat_completion_metadata")
             .with(" WHERE tenant = ", tenant.as_str())
             .push(" AND completion IN ")
@@ -220,10 +219,7 @@ fn live(sql: Sql, tenant: &TenantId, id: &str) -> Sql {
 }
 
 /// A row's record, and what is noted about others.
-fn record(
-    row: &Row,
-    metadata: Vec<(String, String, String)>,
-) -> Result<(ChatRecord, Vec<(String, String, String)>)> {
+fn record(row: &Row, metadata: Vec<Note>) -> Result<(ChatRecord, Vec<Note>)> {
     let id = row.text("id")?;
     let (own, rest): (Vec<_>, Vec<_>) = metadata.into_iter().partition(|(of, ..)| *of == id);
     let record = ChatRecord {

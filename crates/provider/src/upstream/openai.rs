@@ -20,7 +20,6 @@ pub(crate) struct OpenAi {
     chat: Address,
     asked: Address,
     counted: Address,
-    compacted: Address,
 }
 
 impl OpenAi {
@@ -33,7 +32,6 @@ impl OpenAi {
             chat: address(Dialect::Chat, Task::Generate)?,
             asked: address(Dialect::Responses, Task::Generate)?,
             counted: address(Dialect::Responses, Task::CountTokens)?,
-            compacted: address(Dialect::Responses, Task::Compact)?,
             base,
             responses,
         })
@@ -57,10 +55,15 @@ impl OpenAi {
         job: Job<'_>,
         key: Option<&Secret>,
     ) -> Result<HttpRequest, KeyError> {
+        if job.task == Task::Compact {
+            // Seldom enough to look for the place each time.
+            let path = path(job.dialect, job.task).iter().copied();
+            let url = below(&self.base, path);
+            return Ok(post(url, with_key(job.headers, key)?, job.body));
+        }
         let to = match (job.dialect, job.task) {
             (Dialect::Responses, Task::Generate) => &self.asked,
             (Dialect::Responses, Task::CountTokens) => &self.counted,
-            (Dialect::Responses, Task::Compact) => &self.compacted,
             _ => &self.chat,
         };
         Ok(post(to, with_key(job.headers, key)?, job.body))

@@ -43,6 +43,9 @@ use kept::{KeptResponse, Place};
 /// Bytes of a conversation that is kept.
 const MAX_CONVERSATION: usize = 16 << 20;
 
+/// A request as the model is to get it, and how its answer is kept.
+type Prepared = (Bytes, Option<Kept>);
+
 /// Looks up what a request goes on from. Gives the request as the model is to get it;
 /// nothing when it can go as it is. The answer of a run is ours, whatever its model
 /// speaks.
@@ -52,7 +55,7 @@ pub(super) async fn prepare(
     incoming: &Incoming<'_>,
     route: &Route,
     runs: bool,
-) -> Result<Option<(Bytes, Option<Kept>)>, Failure> {
+) -> Result<Option<Prepared>, Failure> {
     match incoming.client {
         Client::Messages | Client::Gemini => Ok(None),
         Client::Chat => chat::prepare(app, caller, incoming, route),
@@ -128,7 +131,7 @@ impl Asked<'_> {
             && references::find(input).is_empty()
     }
 
-    async fn prepare(self) -> Result<Option<(Bytes, Option<Kept>)>, Failure> {
+    async fn prepare(self) -> Result<Option<Prepared>, Failure> {
         let native = self.is_native();
         let before = self.before(native).await?;
         let input = self.input().await?;

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use bytes::Bytes;
 use prowess_provider::{Incoming, Route, Target, Task};
 use prowess_store::{NewChat, Store, TenantId};
 use prowess_wire::neutral::{Collector, StreamEvent};
@@ -13,7 +12,7 @@ use prowess_wire::raw::Edit;
 use prowess_wire::{Client, Dialect, ReplyContext, write_response};
 use serde_json::Value;
 
-use super::{Kept, items};
+use super::{Kept, Prepared, items};
 use crate::app::App;
 use crate::auth::Caller;
 use crate::metadata;
@@ -40,7 +39,7 @@ pub(super) fn prepare(
     caller: &Caller,
     incoming: &Incoming<'_>,
     route: &Route,
-) -> Result<Option<(Bytes, Option<Kept>)>, Failure> {
+) -> Result<Option<Prepared>, Failure> {
     let raw = incoming.raw;
     let stores = incoming.task == Task::Generate && raw.get("store") == Some("true");
     if !stores || route.targets().iter().any(Target::is_openai) {
