@@ -11,7 +11,8 @@ pub(crate) fn path(client: Client) -> &'static str {
         Client::Messages => "/v1/messages",
         Client::Chat => "/v1/chat/completions",
         Client::Responses => "/v1/responses",
-        Client::Gemini => panic!("its path names the model: see `model_path`"),
+        // Behind it stands the model: see `model_path`.
+        Client::Gemini => "/v1beta/models",
     }
 }
 
