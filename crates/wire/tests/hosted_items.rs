@@ -1,6 +1,10 @@
 //! Items of OpenAI's own servers, and what messages say of themselves, survive a run on
 //! Responses: whole and streamed, in the answer and in the next turn's input.
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests"
+)]
 
 mod support;
 

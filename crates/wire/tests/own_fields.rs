@@ -1,6 +1,10 @@
 //! What only a Chat server says of its answer reaches a Chat client through a run of
 //! several turns, whole and streamed, and nobody else.
-#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests"
+)]
 
 mod support;
 
