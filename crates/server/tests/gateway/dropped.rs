@@ -168,6 +168,7 @@ async fn ask_kept(gateway: &Gateway, asked: &Value) -> String {
         id: "resp_kept",
         conversation: &conversation,
         response: r#"{"id":"resp_kept","output":[]}"#,
+        items: &[],
         expires_in: std::time::Duration::from_secs(60),
     };
     store.save_response(&tenant, &new).await.unwrap();
