@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::hosted::Hosted;
-use super::item_in::read_block;
+use super::item_in::{Ids, read_block};
 use super::namespace::called;
 use super::response_in::{failure, incomplete_reason, stop_reason};
 use super::spoken_item::{SpokenMessage, SpokenThought};

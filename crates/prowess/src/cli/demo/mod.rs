@@ -15,6 +15,7 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::Context;
+use prowess_sandbox::Grade;
 use prowess_skill::disclose::catalogue_entry;
 use serde_json::{Value, json};
 
