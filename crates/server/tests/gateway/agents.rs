@@ -28,12 +28,12 @@ fn calls(name: &str, arguments: &str) -> Told {
 
 /// The data of the last event of a type.
 fn event(answer: &Answer, kind: &str) -> Value {
-    let events = answer.text().lines().filter_map(|line| {
+    let mut events = answer.text().lines().filter_map(|line| {
         let event: Value = serde_json::from_str(line.strip_prefix("data: ")?).ok()?;
         (event["type"] == kind).then_some(event)
     });
     events
-        .last()
+        .next_back()
         .unwrap_or_else(|| panic!("no {kind}: {}", answer.text()))
 }
 
