@@ -294,8 +294,16 @@ async fn memory(model: &Model, rivals: &[Gateway], idle: &[u64]) -> Result<()> {
 fn ready(model: &Model) -> Result<()> {
     let (mut nginx, mut prowess) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        nginx.push(rivals::nginx(model.address())?.process.ready());
-        prowess.push(rivals::prowess(model.address())?.process.ready());
+        nginx.push(
+            rivals::nginx(model.address(), RequestLog::Off)?
+                .process
+                .ready(),
+        );
+        prowess.push(
+            rivals::prowess(model.address(), RequestLog::Off)?
+                .process
+                .ready(),
+        );
     }
     let millis = |times: &[Duration]| median(times).unwrap_or_default().as_secs_f64() * 1e3;
     println!("### Ready after\n");

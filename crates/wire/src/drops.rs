@@ -111,7 +111,9 @@ impl Drops {
             }
             match path.name() {
                 Name::Sent(sent) if part.is_some() => {
-                    let message = sent.rsplit_once(".content").map_or(sent.as_str(), |(m, _)| m);
+                    let message = sent
+                        .rsplit_once(".content")
+                        .map_or(sent.as_str(), |(m, _)| m);
                     self.found.push(Dropped {
                         field: format!("{message}.{key}"),
                         why: ONLY_THERE,

@@ -7,9 +7,7 @@ use crate::drops::{Dropped, Drops};
 use crate::error::WireError;
 use crate::fields::{Path, parse};
 use crate::fit::fit;
-use crate::neutral::{
-    ApiError, ClientFields, ErrorKind, Map, OWN, Request, Response, without_own,
-};
+use crate::neutral::{ApiError, ClientFields, ErrorKind, Map, OWN, Request, Response, without_own};
 use crate::opening;
 use crate::stop_cut::cut_response;
 use crate::{Client, Dialect, anthropic, chat, converse, gemini, openai, responses};

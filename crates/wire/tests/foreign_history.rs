@@ -160,11 +160,7 @@ fn an_approval_is_asked_for_and_given() {
             text.contains("roll") && text.contains("No. Too risky."),
             "{dialect:?}: {text}"
         );
-        assert_eq!(
-            dropped(&sent),
-            ["input[1]"],
-            "{dialect:?}: the list"
-        );
+        assert_eq!(dropped(&sent), ["input[1]"], "{dialect:?}: the list");
     }
 }
 

@@ -168,7 +168,11 @@ fn other_clients_get_nothing_of_it_and_it_is_named() {
             assert!(!text.contains(word), "{client:?} {word}: {text}");
         }
         let dropped: Vec<&str> = dropped.iter().map(|drop| drop.field.as_str()).collect();
-        for field in ["usage.cost", "system_fingerprint", "choices[0].message.annotations"] {
+        for field in [
+            "usage.cost",
+            "system_fingerprint",
+            "choices[0].message.annotations",
+        ] {
             assert!(dropped.contains(&field), "{client:?} {field}: {dropped:?}");
         }
         let mut writer = StreamWriter::new(client, ReplyContext::default());

@@ -130,7 +130,13 @@ fn read_result(value: Value, path: &Path<'_>, part: &mut Fields<'_>) -> Result<P
                 content.push(block.at(path));
             }
             Piece::Text(text) | Piece::Thought(text) => content.push(Block::text(text).at(path)),
-            _ => return Err(wrong(path, "text or a file", &"a call or its result".into())),
+            _ => {
+                return Err(wrong(
+                    path,
+                    "text or a file",
+                    &"a call or its result".into(),
+                ));
+            }
         }
     }
     keep(part, "functionResponse", result.rest());

@@ -14,7 +14,8 @@ use crate::error::WireError;
 use crate::fields::{Path, TOOLS, list, string};
 use crate::names::{Taken, member_name};
 use crate::neutral::{
-    Block, ClientPath, ClientTool, ClientTools, Content, Form, Place, Request, Runner, Tool, ToolKind,
+    Block, ClientPath, ClientTool, ClientTools, Content, Form, Place, Request, Runner, Tool,
+    ToolKind,
 };
 
 /// Gives every tool and every past call of a request one plain name.

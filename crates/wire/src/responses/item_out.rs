@@ -12,9 +12,7 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{MESSAGES, Path, put};
 use crate::names::{safe_id, safe_name};
-use crate::neutral::{
-    Block, Content, Map, Message, Request, Role, Source, unroll_for_responses,
-};
+use crate::neutral::{Block, Content, Map, Message, Request, Role, Source, unroll_for_responses};
 use crate::pictures;
 use crate::plain::{ToolText, note_texts, tool_text};
 use crate::sealed::{Sealed, open};

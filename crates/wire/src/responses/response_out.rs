@@ -9,9 +9,7 @@ use crate::chat::freeform_text;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::Path;
-use crate::neutral::{
-    Block, Content, OwnAnswer, Response, Source, StopReason, Usage, without_own,
-};
+use crate::neutral::{Block, Content, OwnAnswer, Response, Source, StopReason, Usage, without_own};
 use crate::openai::{explanation, write_usage};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {

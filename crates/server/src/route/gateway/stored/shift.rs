@@ -64,7 +64,11 @@ mod tests {
                 "input[3].output[0]",
                 "input[1].output[0]",
             ),
-            (InputShift::new(2, Some(&text)), "input[2].content[0]", "input"),
+            (
+                InputShift::new(2, Some(&text)),
+                "input[2].content[0]",
+                "input",
+            ),
             (InputShift::new(2, Some(&text)), "input", "input"),
             (InputShift::new(2, Some(&list)), "tools[0]", "tools[0]"),
             (InputShift::new(2, Some(&list)), "input[x]", "input[x]"),
