@@ -256,10 +256,10 @@ fn a_client_with_namespaces_gets_its_calls_back_from_a_run() {
             let response = match stream {
                 false => serde_json::from_str::<Value>(&answer).unwrap(),
                 true => {
-                    let last = answer
+                    let mut last = answer
                         .lines()
                         .filter_map(|line| line.strip_prefix("data: "));
-                    let last = serde_json::from_str::<Value>(last.last().unwrap()).unwrap();
+                    let last = serde_json::from_str::<Value>(last.next_back().unwrap()).unwrap();
                     last["response"].clone()
                 }
             };
