@@ -64,6 +64,7 @@ pub(crate) fn restore(messages: Vec<Message>, known: Known<'_>) -> Restored {
         seen,
         runs_code,
         pending: Vec::new(),
+        turns: results::Turns::default(),
         done: Restored::default(),
     };
     let resumed = resumed(&messages);
@@ -78,6 +79,7 @@ pub(crate) fn restore(messages: Vec<Message>, known: Known<'_>) -> Restored {
         }
     }
     unroller.settle();
+    unroller.turns.order(&mut unroller.done.messages);
     unroller.done
 }
 
@@ -114,6 +116,7 @@ struct Unroller<'a> {
     runs_code: bool,
     /// Results that belong into the next message of the user.
     pending: Vec<Block>,
+    turns: results::Turns,
     done: Restored,
 }
 
@@ -146,7 +149,7 @@ impl Unroller<'_> {
                         ..self.result(tool_use_id, &content)
                     };
                     // Its call may have been told beside one of the client's, a turn ago.
-                    let late = results::insert(&mut self.done.messages, result);
+                    let late = self.turns.insert(&mut self.done.messages, result);
                     self.pending.extend(late);
                 }
                 _ => {

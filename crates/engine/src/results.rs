@@ -1,50 +1,77 @@
 //! Where the results of calls stand in a conversation: in the message that follows the
 //! calls, in the order of the calls, the client's among them.
+//!
+//! A client writes how many calls and results there are, so nothing here searches a
+//! conversation for each of them.
+
+use std::collections::{BTreeSet, HashMap};
 
 use prowess_wire::neutral::{Block, Content, Message, Role};
 
 /// Adds results of our tools. Those of calls that the client has answered its part of
 /// already join its results; all others are a message of their own.
 pub(crate) fn add(messages: &mut Vec<Message>, results: Vec<Block>) {
+    let mut turns = Turns::default();
     let mut own = Vec::new();
     for result in results {
-        own.extend(insert(messages, result));
+        own.extend(turns.insert(messages, result));
     }
+    turns.order(messages);
     if !own.is_empty() {
         messages.push(Message::new(Role::User, own));
     }
 }
 
-/// Puts a result among those that the client gave for calls of the same turn; gives it
-/// back if there are none.
-pub(crate) fn insert(messages: &mut [Message], result: Block) -> Option<Block> {
-    let Some(id) = answers(&result) else {
-        return Some(result);
-    };
-    let turn = messages
-        .iter()
-        .rposition(|message| calls(message).any(|call| call == id));
-    let Some(turn) = turn else {
-        return Some(result);
-    };
-    let order: Vec<String> = messages.get(turn).map_or_else(Vec::new, |message| {
-        calls(message).map(str::to_owned).collect()
-    });
-    let place = |id: &str| order.iter().position(|call| call == id);
-    let Some(told) = messages.get_mut(turn + 1).filter(|told| {
-        let given = told.content.iter().any(|block| answers(block).is_some());
-        told.role == Role::User && given
-    }) else {
-        return Some(result);
-    };
-    let own = place(id);
-    let at = told.content.iter().position(|block| match answers(block) {
-        Some(other) => place(other) > own,
-        None => true,
-    });
-    let at = at.unwrap_or(told.content.len());
-    told.content.insert(at, result);
-    None
+/// The turns of a conversation by the calls in them, while results are put in their place.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    by_call: HashMap<String, usize>,
+    /// How many messages have been looked at.
+    indexed: usize,
+    /// Turns whose results are not in order.
+    unordered: BTreeSet<usize>,
+}
+
+impl Turns {
+    /// Puts a result among those that the client gave for calls of the same turn; gives it
+    /// back if there are none. They are out of order until [`order`](Self::order). The
+    /// conversation may only have grown since the last call.
+    pub(crate) fn insert(&mut self, messages: &mut [Message], result: Block) -> Option<Block> {
+        self.index(messages);
+        let turn = answers(&result).and_then(|id| self.by_call.get(id).copied());
+        let Some(turn) = turn else {
+            return Some(result);
+        };
+        let given = |told: &&mut Message| {
+            // Results come first in a user's message.
+            let first = told.content.first();
+            told.role == Role::User && first.is_some_and(|block| answers(block).is_some())
+        };
+        let Some(told) = messages.get_mut(turn + 1).filter(given) else {
+            return Some(result);
+        };
+        told.content.push(result);
+        self.unordered.insert(turn);
+        None
+    }
+
+    /// Puts all results into the order of their calls.
+    pub(crate) fn order(&mut self, messages: &mut [Message]) {
+        for turn in std::mem::take(&mut self.unordered) {
+            if let Some([turn, told]) = messages.get_mut(turn..turn + 2) {
+                sort(turn, told);
+            }
+        }
+    }
+
+    fn index(&mut self, messages: &[Message]) {
+        for (at, message) in messages.iter().enumerate().skip(self.indexed) {
+            for call in calls(message) {
+                self.by_call.insert(call.to_owned(), at);
+            }
+        }
+        self.indexed = messages.len();
+    }
 }
 
 /// Puts the results in the last message into the order of the calls before them.
@@ -52,22 +79,19 @@ pub(crate) fn order(messages: &mut [Message]) {
     let [.., turn, told] = messages else {
         return;
     };
-    if turn.role != Role::Assistant || told.role != Role::User {
-        return;
+    if turn.role == Role::Assistant && told.role == Role::User {
+        sort(turn, told);
     }
-    let calls: Vec<&str> = calls(turn).collect();
-    let blocks = told.content.iter();
-    let results = blocks.take_while(|block| answers(block).is_some()).count();
-    let place = |block: &Block| {
-        let id = answers(block).unwrap_or_default();
-        calls
-            .iter()
-            .position(|call| *call == id)
-            .unwrap_or(calls.len())
-    };
-    if let Some(results) = told.content.get_mut(..results) {
-        results.sort_by_key(place);
-    }
+}
+
+/// Results in the order of the calls, then everything else as it stood.
+fn sort(turn: &Message, told: &mut Message) {
+    let places: HashMap<&str, usize> = calls(turn).zip(0..).collect();
+    told.content
+        .sort_by_cached_key(|block| match answers(block) {
+            Some(id) => places.get(id).copied().unwrap_or(places.len()),
+            None => usize::MAX,
+        });
 }
 
 fn answers(block: &Block) -> Option<&str> {
@@ -83,4 +107,48 @@ fn calls(message: &Message) -> impl Iterator<Item = &str> {
         Content::ToolUse { id, .. } => Some(id.as_str()),
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn ids(message: &Message) -> Vec<&str> {
+        message.content.iter().filter_map(answers).collect()
+    }
+
+    #[test]
+    fn late_results_join_those_of_the_client_in_the_order_of_the_calls() {
+        let call = |id: &str| Block::tool_use(id, "t", json!({}));
+        let mut messages = vec![
+            Message::new(Role::Assistant, vec![call("a"), call("b"), call("c")]),
+            Message::new(
+                Role::User,
+                vec![Block::tool_result("b", "theirs"), Block::text("and more")],
+            ),
+        ];
+        let late = ["c", "a"].map(|id| Block::tool_result(id, "ours"));
+        add(&mut messages, late.to_vec());
+        assert_eq!(messages.len(), 2);
+        assert_eq!(ids(&messages[1]), ["a", "b", "c"]);
+        assert_eq!(messages[1].content[3].as_text(), Some("and more"));
+        add(&mut messages, vec![Block::tool_result("x", "of no call")]);
+        assert_eq!(ids(&messages[2]), ["x"]);
+    }
+
+    #[test]
+    fn a_great_many_results_are_put_in_order() {
+        const MANY: usize = 20_000;
+        let id = |i: usize| format!("call_{i}");
+        let calls = (0..MANY).map(|i| Block::tool_use(id(i), "t", json!({})));
+        let mut messages = vec![
+            Message::new(Role::Assistant, calls.collect()),
+            Message::new(Role::User, vec![Block::tool_result(id(0), "theirs")]),
+        ];
+        let late = (1..MANY).rev().map(|i| Block::tool_result(id(i), "ours"));
+        add(&mut messages, late.collect());
+        let found = ids(&messages[1]);
+        assert!(found.iter().enumerate().all(|(i, found)| *found == id(i)));
+    }
 }

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use prowess_skill::Limits;
+use prowess_skill::{BundleError, Limits};
 
 use crate::discover::Discovery;
+use crate::error::SourceError;
 use crate::open::{Opened, Origin};
 use crate::packed;
 
@@ -24,6 +25,20 @@ struct Seen {
     path: PathBuf,
     stamp: Stamp,
     origins: Vec<Origin>,
+    /// Skills that could not be used, and why.
+    refused: Vec<(PathBuf, BundleError)>,
+}
+
+impl Seen {
+    fn opened(&self) -> (Vec<Origin>, Discovery) {
+        let refused = self.refused.iter();
+        let unreadable = refused.map(|(path, error)| SourceError::bundle(path, error.clone()));
+        let discovery = Discovery {
+            unreadable: unreadable.collect(),
+            ..Discovery::default()
+        };
+        (self.origins.clone(), discovery)
+    }
 }
 
 /// What changes when a file does.
@@ -44,29 +59,29 @@ impl Stamp {
     }
 }
 
-/// The skills of an archive. What was wrong with any of them is said each time, so an
-/// archive with such skills is not remembered.
+/// The skills of an archive.
 pub(crate) fn open(path: &Path, meta: &Metadata) -> Opened {
     let stamp = Stamp::new(meta);
     let seen = || LAST_SEEN.lock().unwrap_or_else(PoisonError::into_inner);
     let known = |seen: &&Seen| seen.path == path && seen.stamp == stamp;
     if let Some(seen) = seen().iter().find(known) {
-        return Ok((seen.origins.clone(), Discovery::default()));
+        return Ok(seen.opened());
     }
-    let (origins, discovery) = packed::open(path, &Limits::default())?;
-    if discovery.unreadable.is_empty() {
-        let mut seen = seen();
-        seen.retain(|seen| seen.path != path);
-        if seen.len() == MAX_ARCHIVES {
-            seen.remove(0);
-        }
-        seen.push(Seen {
-            path: path.to_owned(),
-            stamp,
-            origins: origins.clone(),
-        });
+    let (origins, refused) = packed::open(path, &Limits::default())?;
+    let found = Seen {
+        path: path.to_owned(),
+        stamp,
+        origins,
+        refused,
+    };
+    let opened = found.opened();
+    let mut seen = seen();
+    seen.retain(|seen| seen.path != path);
+    if seen.len() == MAX_ARCHIVES {
+        seen.remove(0);
     }
-    Ok((origins, discovery))
+    seen.push(found);
+    Ok(opened)
 }
 
 #[cfg(unix)]

@@ -12,10 +12,9 @@ use prowess_skill::bundle::{self, Reason, TreeQuery};
 use prowess_skill::{Bundle, BundleError, Digest, Limits, Manifest};
 
 use crate::archive;
-use crate::discover::Discovery;
 use crate::error::SourceError;
 use crate::folder::is_kept;
-use crate::open::{Opened, Origin};
+use crate::open::Origin;
 use crate::url::NetLimits;
 
 /// Entries of an archive for each skill that may be in it.
@@ -48,36 +47,34 @@ impl PackedSkill {
     }
 }
 
+/// What an archive on a disk gave: skills, and others that cannot be used.
+type Unpacked = (Vec<Origin>, Vec<(PathBuf, BundleError)>);
+
 /// The skills of an archive on a disk, each by itself, and what is wrong with others.
 ///
 /// # Errors
 /// When nothing of it can be used.
-pub(crate) fn open(path: &Path, limits: &Limits) -> Opened {
+pub(crate) fn open(path: &Path, limits: &Limits) -> Result<Unpacked, SourceError> {
     // As large as one that is fetched.
     let whole = WholeLimits::from(&NetLimits::default());
     let bytes = archive::read_capped(path, whole.archive_bytes)?;
-    let packed = read(&bytes, limits, whole);
-    let mut discovery = Discovery::default();
-    match packed.map_err(|error| SourceError::bundle(path, error))? {
-        Packed::One(_) => Ok((vec![Origin::Archive(path.to_owned())], discovery)),
-        Packed::Several(skills) => {
-            let own_folder = skills.len() > 1;
-            let mut origins = Vec::new();
-            for (folder, bundle) in skills {
-                match bundle {
-                    Ok(bundle) => {
-                        let skill = PackedSkill::new(path, &folder, own_folder, bundle);
-                        origins.push(Origin::Packed(Arc::new(skill)));
-                    }
-                    Err(error) => {
-                        let error = SourceError::bundle(&path.join(&folder), error);
-                        discovery.unreadable.push(error);
-                    }
-                }
+    let packed = read(&bytes, limits, whole).map_err(|error| SourceError::bundle(path, error))?;
+    let skills = match packed {
+        Packed::One(_) => return Ok((vec![Origin::Archive(path.to_owned())], Vec::new())),
+        Packed::Several(skills) => skills,
+    };
+    let own_folder = skills.len() > 1;
+    let (mut origins, mut refused) = (Vec::new(), Vec::new());
+    for (folder, bundle) in skills {
+        match bundle {
+            Ok(bundle) => {
+                let skill = PackedSkill::new(path, &folder, own_folder, bundle);
+                origins.push(Origin::Packed(Arc::new(skill)));
             }
-            Ok((origins, discovery))
+            Err(error) => refused.push((path.join(&folder), error)),
         }
     }
+    Ok((origins, refused))
 }
 
 /// What all skills of one archive may cost together.

@@ -35,6 +35,9 @@ pub struct TreeQuery<'a> {
     pub keep: fn(&str) -> bool,
 }
 
+/// Longer names are no skill's, and would take long to be looked for folder by folder.
+const MAX_NAME_BYTES: usize = 4096;
+
 /// Files of one skill while they are gathered.
 type Loose = Vec<(String, Bytes, bool)>;
 
@@ -66,8 +69,10 @@ impl Tree {
             } else if files.len() >= limits.files {
                 *loose = Err(Reason::TooManyFiles(limits.files).into());
             } else {
-                let (data, executable) = file.read()?;
-                files.push((inside, data.into(), executable));
+                match file.read() {
+                    Ok((data, executable)) => files.push((inside, data.into(), executable)),
+                    Err(error) => *loose = Err(error),
+                }
             }
             Ok(())
         })?;
@@ -144,6 +149,9 @@ fn skill_folders(
 
 /// The path of an entry, if it is looked for.
 fn wanted<'n>(name: &'n str, query: &TreeQuery<'_>) -> Option<&'n str> {
+    if name.len() > MAX_NAME_BYTES {
+        return None;
+    }
     let name = name.strip_prefix("./").unwrap_or(name);
     let path = match query.wrapped {
         true => name.split_once('/')?.1,

@@ -160,16 +160,20 @@ impl Fetcher {
         if is_json(&fetched.data) {
             return self.index(asked, url, &fetched.data).await;
         }
-        self.packed(asked, fetched)
+        self.packed(asked, fetched).await
     }
 
     /// The skills that the bytes of the URL itself are.
-    fn packed(&self, asked: &Asked, fetched: Fetched) -> Result<Found, FetchError> {
+    async fn packed(&self, asked: &Asked, fetched: Fetched) -> Result<Found, FetchError> {
         if !is_archive(&fetched.data) {
             return self.one(asked, fetched).map(Found::one);
         }
         let whole = WholeLimits::from(&self.options.net);
-        match packed::read(&fetched.data, &self.options.limits, whole)? {
+        let (data, limits) = (fetched.data.clone(), self.options.limits.clone());
+        // Inflating an archive takes a while.
+        let read = tokio::task::spawn_blocking(move || packed::read(&data, &limits, whole));
+        let read = read.await;
+        match read.map_err(|error| FetchError::Interrupted(error.to_string()))?? {
             Packed::One(bundle) => Ok(Found::one(asked.skill(bundle, fetched.state))),
             Packed::Several(skills) => several(asked, skills, fetched.state),
         }

@@ -91,6 +91,24 @@ fn what_is_wrong_with_one_skill_of_an_archive_is_said_and_the_others_are_taken()
 }
 
 #[test]
+fn a_skill_whose_files_cannot_be_read_is_refused_and_not_taken_without_them() {
+    let encrypted = RawEntry::stored("bad/data.bin", b"x").both(|header| header.flags |= 1);
+    let linked = RawEntry::stored("linked/passwd", b"/etc/passwd").mode(0o120_777);
+    let bytes = RawZip::of([
+        RawEntry::deflated("good/SKILL.md", &skill_md("good")),
+        RawEntry::deflated("bad/SKILL.md", &skill_md("bad")),
+        encrypted,
+        RawEntry::deflated("linked/SKILL.md", &skill_md("linked")),
+        linked,
+    ])
+    .bytes();
+    let (origins, discovery) = open_file("main.zip", &bytes).unwrap();
+    assert_eq!(names(&origins), ["good"]);
+    let codes: Vec<_> = discovery.unreadable.iter().map(SourceError::code).collect();
+    assert_eq!(codes, ["encrypted", "link"]);
+}
+
+#[test]
 fn a_skills_own_archive_is_not_mended_by_leaving_out_what_is_refused() {
     let linked = [
         RawEntry::deflated("pdf/SKILL.md", &skill_md("pdf")),

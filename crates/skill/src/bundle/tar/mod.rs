@@ -71,11 +71,12 @@ pub(super) fn each_file(
             }
             pass(&mut entry, std::mem::take(&mut extensions), &mut visit)?;
         }
-        Ok(())
+        extensions.expect_none()
     };
     let walked = walk();
     stream.take_fault()?;
-    walked
+    walked?;
+    stream.finish()
 }
 
 fn pass(

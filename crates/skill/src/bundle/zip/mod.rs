@@ -70,8 +70,9 @@ fn check_ratio(zip: &[u8], entries: &[Entry<'_>], limits: &Limits) -> Result<u64
     Ok(total)
 }
 
-/// Shows each regular file to `visit`. An entry that could be no skill's file, such as a
-/// link, is passed over, but the archive itself must hold together like any other.
+/// Shows each entry but folders to `visit`. Reading one that could be no skill's file, such
+/// as a link or one that is encrypted, fails; the archive itself must hold together like
+/// any other.
 pub(super) fn each_file(
     zip: &[u8],
     limits: &Limits,
@@ -85,11 +86,12 @@ pub(super) fn each_file(
     let spans = layout::check(zip, &entries, end.directory.start)?;
     let mut inflater = Inflater::default();
     for (entry, span) in entries.iter().zip(spans) {
-        if entry.name.ends_with('/') || check(entry, limits).is_err() {
+        if entry.name.ends_with('/') {
             continue;
         }
         let packed = zip.get(span).unwrap_or_default();
         let mut read = || {
+            check(entry, limits)?;
             let data = inflater.unpack(entry, packed);
             let data = data.map_err(|reason| BundleError::at(&entry.name, reason))?;
             Ok((data, entry.mode & 0o111 != 0))
