@@ -56,6 +56,14 @@ impl Drops {
         }
     }
 
+    /// For a request that is written later: what its reader left out is named then.
+    pub(crate) fn before_writing(request: &Request) -> Self {
+        Drops {
+            found: Vec::new(),
+            client: request.client_fields,
+        }
+    }
+
     /// Notes a field. What the client did not send is not noted: it has no name for it.
     pub(crate) fn add(&mut self, field: impl Field, why: &'static str) {
         if let Some(field) = self.client.name(field.name()) {

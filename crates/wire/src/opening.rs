@@ -12,12 +12,10 @@ use crate::blank::{BLANK, is_blank};
 use crate::error::WireError;
 use crate::neutral::{Message, Request, Role};
 
-/// The request with something to answer: instructions that stand alone are what the user
-/// says. A request that has nothing to answer, or names a template for it that only
-/// OpenAI's servers hold, is refused.
-pub(crate) fn fitted(upstream: Dialect, request: &Request) -> Result<Cow<'_, Request>, WireError> {
+/// Refuses a request that names a template which only OpenAI's servers hold.
+pub(crate) fn check(upstream: Dialect, request: &Request) -> Result<(), WireError> {
     if upstream == request.origin {
-        return Ok(Cow::Borrowed(request));
+        return Ok(());
     }
     let template = request.rest.get("prompt").filter(|given| !given.is_null());
     if request.origin == Dialect::Responses && template.is_some() {
@@ -27,23 +25,60 @@ pub(crate) fn fitted(upstream: Dialect, request: &Request) -> Result<Cow<'_, Req
             "only OpenAI's servers hold this template: send its text as instructions and input",
         ));
     }
-    if !request.messages.is_empty() {
+    Ok(())
+}
+
+/// The request with something to answer: instructions that stand alone are what the user
+/// says. A request that has nothing to answer is refused.
+pub(crate) fn fitted(upstream: Dialect, request: &Request) -> Result<Cow<'_, Request>, WireError> {
+    if upstream == request.origin || !request.messages.is_empty() {
         return Ok(Cow::Borrowed(request));
     }
+    instructions_alone(upstream, request).map(Cow::Owned)
+}
+
+/// The request with its instructions as what the user says, instead of a conversation of
+/// which nothing can be sent.
+pub(crate) fn instructions_alone(
+    upstream: Dialect,
+    request: &Request,
+) -> Result<Request, WireError> {
     let says = |text: Option<&str>| text.is_none_or(|text| !is_blank(text));
     if !request.system.iter().any(|block| says(block.as_text())) {
         return Err(nothing(upstream, request.origin));
     }
     let mut request = request.clone();
     let content = std::mem::take(&mut request.system);
-    request.messages.push(Message::new(Role::User, content));
-    Ok(Cow::Owned(request))
+    request.messages = vec![Message::new(Role::User, content)];
+    Ok(request)
+}
+
+/// Whether a writer has left out all of a conversation, such as calls of servers that
+/// have no results.
+pub(crate) fn is_emptied(upstream: Dialect, request: &Request, body: &Value) -> bool {
+    let list = match upstream {
+        _ if upstream == request.origin => return false,
+        Dialect::Messages | Dialect::Chat | Dialect::Converse => "messages",
+        Dialect::Responses => "input",
+        Dialect::Gemini => "contents",
+    };
+    let Some(messages) = body.get(list).and_then(Value::as_array) else {
+        return true;
+    };
+    // Chat's list begins with the instructions.
+    let is_system = |message: &Value| {
+        let role = message.get("role").and_then(Value::as_str);
+        matches!(role, Some("system" | "developer"))
+    };
+    let later = || request.messages.iter().any(|m| m.role == Role::System);
+    messages.is_empty() || (upstream == Dialect::Chat && messages.iter().all(is_system) && !later())
 }
 
 fn nothing(upstream: Dialect, origin: Dialect) -> WireError {
     let field = match origin {
         Dialect::Responses => "input",
-        _ => "messages",
+        Dialect::Gemini => "contents",
+        Dialect::Messages | Dialect::Chat | Dialect::Converse => "messages",
     };
     let why = "there is nothing to answer: send at least one message";
     WireError::unsupported(upstream, field, why)
@@ -51,6 +86,7 @@ fn nothing(upstream: Dialect, origin: Dialect) -> WireError {
 
 /// Does both to a request that is to be Anthropic's own.
 pub(crate) fn adopt(request: &mut Request) -> Result<(), WireError> {
+    check(Dialect::Messages, request)?;
     if let Cow::Owned(fitted) = fitted(Dialect::Messages, request)? {
         *request = fitted;
     }

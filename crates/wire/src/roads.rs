@@ -35,21 +35,43 @@ pub fn write_request(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
-    let written = opening::fitted(upstream, request).and_then(|request| {
-        let fitted = fit(&request, upstream)?;
-        let request = fitted.request.as_ref();
-        let mut written = match upstream {
-            Dialect::Messages => anthropic::write_request(request, options),
-            Dialect::Chat => chat::write_request(request, options),
-            Dialect::Responses => responses::write_request(request, options),
-            Dialect::Gemini => gemini::write_request(request, options),
-            Dialect::Converse => converse::write_request(request, options),
-        }?;
-        opening::open(upstream, request.origin, &mut written.body);
-        fitted.finish(&mut written);
-        Ok(written)
-    });
+    let written = write_fitted(upstream, request, options);
     written.map_err(|error| error.named_for(&request.client_fields))
+}
+
+fn write_fitted(
+    upstream: Dialect,
+    request: &Request,
+    options: &WriteOptions,
+) -> Result<Outgoing, WireError> {
+    opening::check(upstream, request)?;
+    // What is made fit may be nothing, so how it begins is looked at afterwards.
+    let fitted = fit(request, upstream)?;
+    let request = opening::fitted(upstream, &fitted.request)?;
+    let mut written = write(upstream, &request, options)?;
+    if opening::is_emptied(upstream, &request, &written.body) {
+        // All that was said was left out. What that was, the first writing has named.
+        let request = opening::instructions_alone(upstream, &request)?;
+        written.body = write(upstream, &request, options)?.body;
+    }
+    opening::open(upstream, request.origin, &mut written.body);
+    drop(request);
+    fitted.finish(&mut written);
+    Ok(written)
+}
+
+fn write(
+    upstream: Dialect,
+    request: &Request,
+    options: &WriteOptions,
+) -> Result<Outgoing, WireError> {
+    match upstream {
+        Dialect::Messages => anthropic::write_request(request, options),
+        Dialect::Chat => chat::write_request(request, options),
+        Dialect::Responses => responses::write_request(request, options),
+        Dialect::Gemini => gemini::write_request(request, options),
+        Dialect::Converse => converse::write_request(request, options),
+    }
 }
 
 /// Reads an upstream's whole answer.

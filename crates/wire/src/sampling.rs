@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
-use crate::models::Sampling;
+use crate::models::{Family, Sampling};
 use crate::neutral::Request;
 
 /// What may be sent.
@@ -36,6 +36,7 @@ pub(crate) fn sampled(request: &Request, options: &WriteOptions, drops: &mut Dro
         }
         _ => {}
     }
+    sampled.limit_temperature(request, options, drops);
     sampled
 }
 
@@ -49,6 +50,17 @@ impl Sampled {
             if value.take().is_some() {
                 drops.add(key, why);
             }
+        }
+    }
+
+    /// Other vendors' scales end at 2, Anthropic's ends at 1.
+    fn limit_temperature(&mut self, request: &Request, options: &WriteOptions, drops: &mut Drops) {
+        let claude = options.known.family == Family::Claude;
+        let temperature = self.temperature.as_ref().and_then(Value::as_f64);
+        if claude && request.origin != Dialect::Messages && temperature.is_some_and(|t| t > 1.0) {
+            self.temperature = Some(1.into());
+            let why = "Anthropic's models take no more than 1, which is sent instead";
+            drops.add("temperature", why);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::effort::{Fitted, fit};
@@ -80,7 +81,7 @@ impl Writer<'_> {
                 if self.effort.is_none() || off {
                     self.effort = Some(crate::effort::level(*budget_tokens).to_owned());
                 }
-                Some(write_mode(ThinkingMode::Adaptive, thinking))
+                self.adaptive(thinking)
             }
             (ThinkingMode::Adaptive, ThinkingModes::Budget) => {
                 let path = &Path::Root.key("thinking");
@@ -93,8 +94,31 @@ impl Writer<'_> {
                 }
                 started
             }
+            (ThinkingMode::Adaptive, _) => self.adaptive(thinking),
+            (ThinkingMode::Enabled { budget_tokens }, _) if !self.is_own() => {
+                let started = self.start((*budget_tokens).max(LEAST_BUDGET));
+                if started.is_none() {
+                    self.drops.add("thinking", NO_ROOM);
+                }
+                started.map(|started| with_rest(started, thinking))
+            }
             _ => Some(write_thinking(thinking)),
         }
+    }
+
+    /// Clients of Anthropic's know what it takes, and are told by Anthropic.
+    fn is_own(&self) -> bool {
+        self.request.origin == Dialect::Messages
+    }
+
+    /// As much thinking as the model sees fit, which may begin anywhere but where a tool
+    /// is forced.
+    fn adaptive(&mut self, thinking: &Thinking) -> Option<Value> {
+        if !self.is_own() && forces_tool(self.request) {
+            self.drops.add("thinking", NO_ROOM);
+            return None;
+        }
+        Some(write_mode(ThinkingMode::Adaptive, thinking))
     }
 
     /// What an effort amounts to for a model that takes none, or that is not to think.
@@ -184,13 +208,16 @@ fn has_budget(thinking: Option<&Value>) -> bool {
 /// Anthropic refuses to begin thinking when a tool is forced, or in the middle of a
 /// loop whose calls came without a thought.
 fn may_start_thinking(request: &Request) -> bool {
-    let forced = matches!(
-        request.tool_choice,
-        Some(ToolChoice::Any | ToolChoice::Tool(_) | ToolChoice::Allowed { required: true, .. })
-    );
     let mut assistant = request.messages.iter().rev();
     let last = assistant.find(|message| message.role == Role::Assistant);
-    !forced && !last.is_some_and(calls_without_a_thought)
+    !forces_tool(request) && !last.is_some_and(calls_without_a_thought)
+}
+
+fn forces_tool(request: &Request) -> bool {
+    matches!(
+        request.tool_choice,
+        Some(ToolChoice::Any | ToolChoice::Tool(_) | ToolChoice::Allowed { required: true, .. })
+    )
 }
 
 fn calls_without_a_thought(message: &Message) -> bool {
@@ -211,7 +238,7 @@ pub(crate) fn write_thinking(thinking: &Thinking) -> Value {
 }
 
 fn write_mode(mode: ThinkingMode, thinking: &Thinking) -> Value {
-    let mut map = match mode {
+    let map = match mode {
         ThinkingMode::Enabled { budget_tokens } => Map::from_iter([
             ("type".to_owned(), "enabled".into()),
             ("budget_tokens".to_owned(), budget_tokens.into()),
@@ -220,6 +247,13 @@ fn write_mode(mode: ThinkingMode, thinking: &Thinking) -> Value {
         ThinkingMode::Disabled => Map::from_iter([("type".to_owned(), "disabled".into())]),
         ThinkingMode::Other(kind) => Map::from_iter([("type".to_owned(), kind.into())]),
     };
-    map.extend(thinking.rest.clone());
-    Value::Object(map)
+    with_rest(Value::Object(map), thinking)
+}
+
+/// What is said of thinking, with the options that only Anthropic understands.
+fn with_rest(mut said: Value, thinking: &Thinking) -> Value {
+    if let Some(map) = said.as_object_mut() {
+        map.extend(thinking.rest.clone());
+    }
+    said
 }

@@ -138,7 +138,11 @@ fn fit_system(message: &Message, options: &WriteOptions) -> Option<Message> {
         },
         _ => block.clone(),
     });
-    Some(Message::new(Role::User, content.collect()))
+    Some(Message {
+        role: Role::User,
+        content: content.collect(),
+        ..message.clone()
+    })
 }
 
 fn write_settings(

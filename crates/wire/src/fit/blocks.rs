@@ -55,7 +55,7 @@ impl Fitter<'_> {
         match items::fit(&block, self.request) {
             Item::Kept => {}
             Item::Removed => return None,
-            Item::Replaced(content) => return Some(with(content, block.cache_control)),
+            Item::Replaced(content) => return Some(with(content, block)),
         }
         let kind = match &mut block.content {
             Content::Other { kind } => kind.clone(),
@@ -111,7 +111,7 @@ impl Fitter<'_> {
             "compaction" if text("encrypted_content").is_none() => return None,
             _ => return Some(block),
         };
-        Some(with(content, block.cache_control))
+        Some(with(content, block))
     }
 
     fn reference(&self, name: &str) -> String {
@@ -139,9 +139,11 @@ impl Fitter<'_> {
     }
 }
 
-fn with(content: Content, cache_control: Option<Value>) -> Block {
+/// Other content in the place of a block.
+fn with(content: Content, block: Block) -> Block {
     Block {
-        cache_control,
+        cache_control: block.cache_control,
+        client_path: block.client_path,
         ..Block::new(content)
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn fit(request: &Request, target: Dialect) -> Result<Fitted<'_>, Wire
             dropped: Vec::new(),
         });
     }
-    let mut drops = Drops::of(request);
+    let mut drops = Drops::before_writing(request);
     let mut fitted = request.clone();
     tools::fit(&mut fitted, &mut drops);
     choice::fit(request, &mut fitted, target)?;

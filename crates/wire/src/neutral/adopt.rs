@@ -29,22 +29,22 @@ pub fn adopt(request: &mut Request) -> Result<Vec<Dropped>, WireError> {
     let (fitted, unfit) = fit(request, Dialect::Messages).map_err(named)?.into_parts();
     *request = fitted;
     check(request).map_err(named)?;
+    let mut drops = Drops::of(request);
+    request.left_out.clear();
+    let kept = |id: &str| id.starts_with(SERVER_CALL);
+    request.messages = unroll_but(&request.messages, &kept, &mut drops).into_owned();
     opening::adopt(request).map_err(named)?;
     request.origin = Dialect::Messages;
-    let mut drops = Drops::of(request);
     for (i, block) in request.system.iter().enumerate() {
         drops.rest(&SYSTEM.block(i, block), &block.rest);
     }
     for block in &mut request.system {
         block.rest.clear();
     }
-    let kept = |id: &str| id.starts_with(SERVER_CALL);
-    let mut messages = unroll_but(&request.messages, &kept, &mut drops).into_owned();
-    for (i, message) in messages.iter().enumerate() {
-        leave(message, i, &mut drops).map_err(|error| error.named_for(&request.client_fields))?;
+    for (i, message) in request.messages.iter().enumerate() {
+        leave(message, i, &mut drops).map_err(named)?;
     }
-    messages.iter_mut().for_each(strip);
-    request.messages = messages;
+    request.messages.iter_mut().for_each(strip);
     tools(request, &mut drops);
     drops.rest(&Path::Root, &request.rest);
     request.rest.clear();

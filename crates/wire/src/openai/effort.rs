@@ -4,7 +4,7 @@ use crate::Dialect;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::effort::{Fitted, fit};
-use crate::models::{Efforts, Family};
+use crate::models::{Efforts, Family, Sampling};
 use crate::neutral::{Request, ThinkingMode};
 
 /// The effort to ask for. A thinking budget becomes the nearest level; OpenAI takes no
@@ -32,6 +32,13 @@ fn efforts(options: &WriteOptions) -> Efforts {
         Family::Claude | Family::Gemini => Efforts::Unknown,
         Family::Chat | Family::Unknown => options.known.efforts,
     }
+}
+
+/// Whether a model is known not to reason. Some that do take no effort either, but are
+/// stricter about other settings.
+pub(crate) fn does_not_reason(options: &WriteOptions) -> bool {
+    let known = options.known;
+    efforts(options) == Efforts::None && known.sampling == Sampling::Any && !known.no_stop
 }
 
 /// Whether the client wants no thinking at all.

@@ -7,7 +7,7 @@ mod refusal;
 mod usage;
 
 pub(crate) use cache::{read_breakpoint, write_breakpoint};
-pub(crate) use effort::{effort_of, wants_no_thinking};
+pub(crate) use effort::{does_not_reason, effort_of, wants_no_thinking};
 pub(crate) use error::{is_error, read_error, read_error_value, render_error};
 pub(crate) use refusal::{Spoken, explanation};
 pub(crate) use usage::{Names, all_output, first_count, read_usage, write_usage};

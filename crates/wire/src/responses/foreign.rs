@@ -2,6 +2,7 @@
 //! become ordinary calls with their results, so that any model sees what was done.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::foreign_items::{Form, translate};
 use super::own_item;
@@ -18,7 +19,9 @@ pub(crate) fn readable<'a>(messages: &'a [Message], drops: &mut Drops) -> Cow<'a
     let mut rewriter = Rewriter {
         drops,
         answered: answered(messages),
-        open_calls: Vec::new(),
+        open_calls: HashMap::new(),
+        waiting: Vec::new(),
+        only_results: false,
         out: Vec::with_capacity(messages.len()),
     };
     for (m, message) in messages.iter().enumerate() {
@@ -40,22 +43,29 @@ fn hosted(block: &Block) -> Option<&str> {
 }
 
 /// The calls whose outputs are items of their own: by the type of the output, and id.
-fn answered(messages: &[Message]) -> Vec<(String, Option<String>)> {
+fn answered(messages: &[Message]) -> HashSet<Answered> {
     let blocks = messages.iter().flat_map(|message| &message.content);
     let outputs = blocks.filter_map(|block| {
         let family = hosted(block)?.strip_suffix("_output")?;
         let call = block.rest.get("call_id").and_then(|id| id.as_str());
-        Some((family.to_owned(), call.map(str::to_owned)))
+        Some((call.map(str::to_owned), family.to_owned()))
     });
     outputs.collect()
 }
 
+/// The call that an output names, and its type without the ending.
+type Answered = (Option<String>, String);
+
 struct Rewriter<'d> {
     drops: &'d mut Drops,
-    answered: Vec<(String, Option<String>)>,
-    /// Calls whose outputs follow: the type of the output, and the id it was given here.
-    open_calls: Vec<(String, String)>,
+    answered: HashSet<Answered>,
+    /// Calls whose outputs follow, by the type of the output.
+    open_calls: HashMap<String, OpenCalls>,
+    /// Calls of the open message that the client is still to answer.
+    waiting: Vec<Block>,
     out: Vec<Message>,
+    /// Whether the last message holds results and nothing else.
+    only_results: bool,
 }
 
 impl Rewriter<'_> {
@@ -73,39 +83,42 @@ impl Rewriter<'_> {
             let path = path.key("content");
             let path = &path.block(b, block);
             let id = call_id(&block.rest).unwrap_or_else(|| format!("{kind}_{m}_{b}"));
+            // What is made of an item stands where the item did.
+            let placed = |made: Block| Block {
+                client_path: block.client_path.clone(),
+                ..made
+            };
             match translate(kind, &block.rest) {
                 Form::Done(call) => {
-                    let result = result(&id, call.output, call.is_error);
-                    self.pair(
-                        &mut open,
-                        Block::tool_use(id, call.name, call.input),
-                        result,
-                    );
+                    let result = placed(result(&id, call.output, call.is_error));
+                    let call = placed(Block::tool_use(id, call.name, call.input));
+                    self.pair(&mut open, call, result);
                 }
                 Form::Call { name, input } => match self.answer_of(kind, &block.rest) {
                     Some(family) => {
-                        open.content.push(Block::tool_use(&id, name, input));
-                        self.open_calls.push((family, id));
+                        open.content.push(placed(Block::tool_use(&id, name, input)));
+                        self.open_calls.entry(family).or_default().add(id);
                     }
                     None => self.drops.add(path, "a server tool call without a result"),
                 },
                 Form::Output(output) => match self.call_of(kind, &block.rest) {
                     Some(id) => {
                         self.flush(&mut open);
-                        self.answer(result(&id, output, false));
+                        self.answer(placed(result(&id, output, false)));
                     }
                     None => self.drops.add(path, "a result without its call"),
                 },
-                Form::Said(text) => open.content.push(Block::text(text)),
+                Form::Said(text) => open.content.push(placed(Block::text(text))),
                 Form::Told(text) => {
                     self.flush(&mut open);
-                    self.out.push(Message::user(text));
+                    let told = vec![placed(Block::text(text))];
+                    self.push(Message::new(Role::User, told));
                 }
                 Form::Lost(why) => self.drops.add(path, why),
             }
         }
         if message.content.is_empty() {
-            self.out.push(message.clone());
+            self.push(message.clone());
         }
         self.flush(&mut open);
     }
@@ -115,28 +128,29 @@ impl Rewriter<'_> {
     fn pair(&mut self, open: &mut Message, call: Block, result: Block) {
         let said = std::mem::take(&mut open.content);
         let (calls, said): (Vec<_>, Vec<_>) = said.into_iter().partition(is_call);
+        let mut waiting = std::mem::take(&mut self.waiting);
         open.content = said;
         open.content.push(call);
         self.flush(open);
         self.answer(result);
-        open.content = calls;
+        waiting.extend(calls);
+        self.waiting = waiting;
     }
 
     fn flush(&mut self, open: &mut Message) {
-        if open.content.is_empty() {
+        let mut content = std::mem::take(&mut self.waiting);
+        content.append(&mut open.content);
+        let Some(first) = content.first() else {
             return;
-        }
-        let content = std::mem::take(&mut open.content);
-        let last = self.out.last_mut();
-        let results = |message: &&mut Message| {
-            message.role == Role::User && message.content.iter().all(is_result)
         };
-        match last.filter(results) {
-            // What answers the calls of one turn is one message.
-            Some(last) if open.role == Role::User && content.first().is_some_and(is_result) => {
+        // What answers the calls of one turn is one message.
+        let goes_on = self.only_results && open.role == Role::User && is_result(first);
+        match self.out.last_mut().filter(|_| goes_on) {
+            Some(last) => {
+                self.only_results = content.iter().all(is_result);
                 last.content.extend(content);
             }
-            _ => self.out.push(Message {
+            None => self.push(Message {
                 content,
                 ..open.clone()
             }),
@@ -144,39 +158,72 @@ impl Rewriter<'_> {
     }
 
     fn answer(&mut self, result: Block) {
-        match self.out.last_mut() {
-            Some(last) if last.role == Role::User && last.content.iter().all(is_result) => {
-                last.content.push(result);
-            }
-            _ => self.out.push(Message::new(Role::User, vec![result])),
+        match self.out.last_mut().filter(|_| self.only_results) {
+            Some(last) => last.content.push(result),
+            None => self.push(Message::new(Role::User, vec![result])),
         }
+    }
+
+    fn push(&mut self, message: Message) {
+        self.only_results = message.role == Role::User && message.content.iter().all(is_result);
+        self.out.push(message);
     }
 
     /// What the output of a call is called, if there is one.
     fn answer_of(&self, kind: &str, item: &Map) -> Option<String> {
         let call = item.get("call_id").and_then(|id| id.as_str());
-        let mut answered = self.answered.iter();
-        let found = answered
-            .find(|(family, answers)| is_family(family, kind) && answers.as_deref() == call);
-        found.map(|(family, _)| family.clone())
+        let mut wanted = (call.map(str::to_owned), kind.to_owned());
+        if !self.answered.contains(&wanted) {
+            wanted.1 = short_family(kind)?.to_owned();
+        }
+        self.answered.contains(&wanted).then_some(wanted.1)
     }
 
     /// The id of the call that an output answers. Outputs of the server itself name none.
     fn call_of(&mut self, kind: &str, item: &Map) -> Option<String> {
-        let family = kind.strip_suffix("_output")?;
-        let call = item.get("call_id").and_then(|id| id.as_str());
-        let at = self
-            .open_calls
-            .iter()
-            .position(|(known, id)| known == family && call.is_none_or(|call| call == id))?;
-        Some(self.open_calls.remove(at).1)
+        let calls = self.open_calls.get_mut(kind.strip_suffix("_output")?)?;
+        match item.get("call_id").and_then(|id| id.as_str()) {
+            Some(call) => calls.take(call),
+            None => calls.take_first(),
+        }
+    }
+}
+
+/// Calls of one type whose outputs follow.
+#[derive(Default)]
+struct OpenCalls {
+    in_order: VecDeque<String>,
+    /// How many calls of an id have no output yet.
+    counts: HashMap<String, usize>,
+}
+
+impl OpenCalls {
+    fn add(&mut self, id: String) {
+        *self.counts.entry(id.clone()).or_default() += 1;
+        self.in_order.push_back(id);
+    }
+
+    fn take(&mut self, id: &str) -> Option<String> {
+        let count = self.counts.get_mut(id).filter(|count| **count > 0)?;
+        *count -= 1;
+        Some(id.to_owned())
+    }
+
+    /// Takes the first; those that were taken by their id are still listed.
+    fn take_first(&mut self) -> Option<String> {
+        while let Some(id) = self.in_order.pop_front() {
+            if let Some(id) = self.take(&id) {
+                return Some(id);
+            }
+        }
+        None
     }
 }
 
 /// `computer_call_output` answers `computer_call`, and `tool_search_output` answers
 /// `tool_search_call`.
-fn is_family(family: &str, kind: &str) -> bool {
-    family == kind || kind.strip_suffix("_call") == Some(family)
+fn short_family(kind: &str) -> Option<&str> {
+    kind.strip_suffix("_call")
 }
 
 fn call_id(item: &Map) -> Option<String> {

@@ -11,7 +11,7 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{Path, SYSTEM, put};
 use crate::neutral::{Format, Map, Request, ThinkingMode};
-use crate::openai::{SHARED_FIELDS, effort_of};
+use crate::openai::{SHARED_FIELDS, does_not_reason, effort_of};
 use crate::plain::system_texts;
 use crate::sampling::sampled;
 
@@ -107,7 +107,11 @@ fn write_reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops)
     put(&mut map, "effort", effort_of(request, options, drops));
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
-        map.insert("summary".to_owned(), "auto".into());
+        if does_not_reason(options) {
+            drops.add("thinking", "the model does not think");
+        } else {
+            map.insert("summary".to_owned(), "auto".into());
+        }
     }
     (!map.is_empty()).then_some(Value::Object(map))
 }

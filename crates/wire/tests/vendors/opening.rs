@@ -1,9 +1,10 @@
 //! Requests without a user's word.
 
-use prowess_wire::{Client, Dialect};
+use prowess_wire::neutral::{Message, adopt};
+use prowess_wire::{Client, Dialect, read_request};
 use serde_json::{Value, json};
 
-use crate::{chat, refused, sent};
+use crate::{chat, dropped, refused, sent};
 
 /// The text of a conversation's one message, in any dialect.
 fn only_text(body: &Value) -> (String, String) {
@@ -119,4 +120,64 @@ fn a_conversation_that_the_model_opens_begins_with_a_blank_message() {
     }
     let own = sent(Client::Chat, &body, Dialect::Chat);
     assert_eq!(own.body["messages"], body["messages"]);
+}
+
+#[test]
+fn instructions_alone_behind_a_list_of_tools_are_what_the_user_says() {
+    let body = json!({"model": "m", "input": [
+        {"type": "additional_tools", "role": "developer", "tools": [
+            {"type": "function", "name": "look", "parameters": {"type": "object"}}]},
+        {"role": "developer", "content": "Write a haiku."},
+    ]});
+    for upstream in [
+        Dialect::Messages,
+        Dialect::Chat,
+        Dialect::Gemini,
+        Dialect::Converse,
+    ] {
+        let outgoing = sent(Client::Responses, &body, upstream);
+        let said = ("user".to_owned(), "Write a haiku.".to_owned());
+        assert_eq!(only_text(&outgoing.body), said, "{upstream:?}");
+    }
+}
+
+#[test]
+fn a_conversation_of_which_nothing_can_be_sent_is_empty() {
+    let list =
+        json!([{"type": "mcp_list_tools", "id": "mcpl_1", "server_label": "s", "tools": []}]);
+    let body = json!({"model": "m", "input": list, "instructions": "Write a haiku."});
+    for upstream in [
+        Dialect::Messages,
+        Dialect::Chat,
+        Dialect::Gemini,
+        Dialect::Converse,
+    ] {
+        let outgoing = sent(Client::Responses, &body, upstream);
+        let said = ("user".to_owned(), "Write a haiku.".to_owned());
+        assert_eq!(only_text(&outgoing.body), said, "{upstream:?}");
+        assert_eq!(dropped(&outgoing), ["input[0]"], "{upstream:?}");
+        let body = json!({"model": "m", "input": list});
+        let error = refused(Client::Responses, &body, upstream);
+        assert_eq!(error.field(), Some("input"), "{upstream:?}");
+    }
+    let mut request = read_request(Client::Responses, body.to_string().as_bytes()).unwrap();
+    adopt(&mut request).unwrap();
+    assert_eq!(request.messages, [Message::user("Write a haiku.")]);
+    let call = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search",
+        "input": {"query": "a"}});
+    let body = json!({"model": "m", "max_tokens": 9, "system": "Write a haiku.",
+        "messages": [{"role": "assistant", "content": [call]}]});
+    for upstream in [
+        Dialect::Chat,
+        Dialect::Responses,
+        Dialect::Gemini,
+        Dialect::Converse,
+    ] {
+        let outgoing = sent(Client::Messages, &body, upstream);
+        assert_eq!(
+            only_text(&outgoing.body).1,
+            "Write a haiku.",
+            "{upstream:?}"
+        );
+    }
 }
