@@ -14,8 +14,11 @@ use support::{CLIENTS, UPSTREAMS, context, events, folder, wire_bytes};
 fn sayable(client: Client, response: Response) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for mut block in response.content {
-        // What only the upstream's dialect says of its items.
-        block.rest.shift_remove("prowess_own");
+        // What an item of Responses has beside its content is told to its clients only.
+        if block.rest.shift_remove("prowess_own").is_some() {
+            block.rest.shift_remove("id");
+            block.rest.shift_remove("status");
+        }
         if client == Client::Messages {
             // Parts of other vendors' are named by a text that carries them.
             if let Content::Other { kind } = &block.content

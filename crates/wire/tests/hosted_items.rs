@@ -406,7 +406,7 @@ fn items_that_are_told_at_the_same_time_are_told_one_after_the_other() {
 #[test]
 fn other_clients_get_no_events_they_do_not_know() {
     let events = heard(&stream(&items()));
-    for client in [Client::Messages, Client::Chat] {
+    for client in [Client::Messages, Client::Chat, Client::Gemini] {
         let mut writer = StreamWriter::new(client, ReplyContext::default());
         let mut out = Vec::new();
         for event in &events {
@@ -416,8 +416,56 @@ fn other_clients_get_no_events_they_do_not_know() {
         assert!(!text.contains("event: response."), "{text}");
         assert!(!text.contains("prowess_own"), "{text}");
     }
-    let (body, _) = write_response(Client::Messages, &read(&items()), &ReplyContext::default());
-    assert!(!body.to_string().contains("prowess_own"), "{body}");
+    for client in [Client::Messages, Client::Chat, Client::Gemini] {
+        let (body, _) = write_response(client, &read(&items()), &ReplyContext::default());
+        assert!(!body.to_string().contains("prowess_own"), "{body}");
+    }
+}
+
+#[test]
+fn a_messages_client_gets_a_picture_without_the_fields_of_its_item() {
+    let picture = json!({"id": "ig_1", "type": "image_generation_call", "status": "completed",
+        "result": "iVBORw0KGgo=", "revised_prompt": "a cat", "output_format": "png"});
+    let (body, _) = write_response(
+        Client::Messages,
+        &read(std::slice::from_ref(&picture)),
+        &ReplyContext::default(),
+    );
+    let block = &body["content"][0];
+    assert_eq!(block["source"]["data"], "iVBORw0KGgo=");
+    assert_eq!(block["revised_prompt"], "a cat");
+    for field in ["prowess_own", "id", "status"] {
+        assert_eq!(block.get(field), None, "{field}: {block}");
+    }
+    let mut writer = StreamWriter::new(Client::Messages, ReplyContext::default());
+    let mut out = Vec::new();
+    for event in heard(&stream(&[picture])) {
+        writer.write(&event, &mut out);
+    }
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.contains("iVBORw0KGgo="), "{text}");
+    assert!(!text.contains("prowess_own"), "{text}");
+    assert!(!text.contains("ig_1"), "{text}");
+}
+
+/// A Gemini client whose first turn went to Responses, and whose next goes to Gemini.
+#[test]
+fn gemini_is_sent_nothing_that_only_an_item_of_responses_has() {
+    let picture = json!({"id": "ig_1", "type": "image_generation_call", "status": "completed",
+        "result": "iVBORw0KGgo=", "revised_prompt": "a cat", "output_format": "png"});
+    let said = message("msg_1", "final_answer", json!([part("A cat.")]));
+    let body = json!({"contents": [{"role": "user", "parts": [{"text": "Draw."}]}]});
+    let mut request = read_request(Client::Gemini, body.to_string().as_bytes()).unwrap();
+    let content = read(&[picture, said]).content;
+    request
+        .messages
+        .push(Message::new(Role::Assistant, content));
+    let sent = write_request(Dialect::Gemini, &request, &WriteOptions::default()).unwrap();
+    let inline = json!({"mimeType": "image/png", "data": "iVBORw0KGgo="});
+    let expected = json!([{"inlineData": inline}, {"text": "A cat."}]);
+    assert_eq!(sent.body["contents"][1]["parts"], expected);
+    // The client did not send the item, so there is nothing to name to it.
+    assert_eq!(sent.dropped, []);
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn a_chat_client_gets_what_its_server_said_beside_the_text() {
 fn other_clients_get_nothing_of_it_and_it_is_named() {
     let body = turn("one", 0.25).to_string();
     let answer = read_response(Dialect::Chat, body.as_bytes(), &context()).unwrap();
-    for client in [Client::Messages, Client::Responses] {
+    for client in [Client::Messages, Client::Responses, Client::Gemini] {
         let (body, dropped) = write_response(client, &answer, &ReplyContext::default());
         let text = body.to_string();
         for word in ["cost", "prowess_own", "content_filter", "fp_one"] {

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::block_out::{to_client, write_source};
-use crate::neutral::{Block, Content, Map};
+use crate::neutral::{Block, Content, Map, OWN, without_own};
 use crate::pictures;
 
 /// A whole block.
@@ -38,15 +38,26 @@ fn foreign(block: &Block) -> Option<(Map, String)> {
     let text = match &block.content {
         Content::Image(source) | Content::Document { source, .. } => {
             map.insert("source".to_owned(), write_source(source));
-            map.extend(block.rest.clone());
+            map.extend(said_beside(block));
             pictures::label(&block.content)?
         }
         // Gemini's and Converse's parts have names of this form, Anthropic's blocks none.
         Content::Other { kind } if kind.contains(|c: char| c.is_ascii_uppercase()) => {
-            map.extend(block.rest.clone());
+            map.extend(said_beside(block));
             format!("[{kind}]")
         }
         _ => return None,
     };
     Some((map, text))
+}
+
+/// What stands beside the content. The id and status of another dialect's item mean
+/// nothing here.
+fn said_beside(block: &Block) -> Map {
+    let mut rest = without_own(&block.rest);
+    if block.rest.contains_key(OWN) {
+        rest.shift_remove("id");
+        rest.shift_remove("status");
+    }
+    rest
 }

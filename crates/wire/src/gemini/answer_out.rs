@@ -8,7 +8,7 @@ use crate::Dialect;
 use crate::arguments;
 use crate::drops::Drops;
 use crate::fields::{Path, put};
-use crate::neutral::{Block, Content, Map, Source, StopReason, Usage};
+use crate::neutral::{Block, Content, Map, Source, StopReason, Usage, without_own};
 
 pub(super) const UNSAYABLE: &str = "Gemini has no such part";
 
@@ -93,7 +93,7 @@ pub(super) fn whole(
         },
         // A part of Gemini's own that only its clients understand.
         Content::Other { kind } if is_own(kind, &block.rest, origin) => {
-            vec![Value::Object(block.rest.clone())]
+            vec![Value::Object(without_own(&block.rest))]
         }
         _ => unsayable(path, drops),
     }

@@ -12,7 +12,7 @@ use crate::error::WireError;
 use crate::fields::Path;
 use crate::media_types::media_type_of;
 use crate::names::{safe_id, safe_name};
-use crate::neutral::{Block, Content, Map, Source, tagged_system};
+use crate::neutral::{Block, Content, Map, OWN, Source, tagged_system};
 use crate::plain::{ToolText, document_text, note_texts, tool_text};
 use crate::sealed::{Sealed, open};
 
@@ -63,7 +63,7 @@ impl Parts<'_> {
                     self.push(part);
                 }
             }
-            Content::Other { kind } if self.own && block.rest.contains_key(kind) => {
+            Content::Other { kind } if self.is_own(block) && block.rest.contains_key(kind) => {
                 self.push(Value::Object(block.rest.clone()));
             }
             Content::ToolUse { id, name, input } => {
@@ -83,7 +83,7 @@ impl Parts<'_> {
                 self.push(part);
             }
         }
-        if self.own && self.out.len() > before {
+        if self.is_own(block) && self.out.len() > before {
             self.restore(block);
         }
         Ok(())
@@ -105,6 +105,12 @@ impl Parts<'_> {
         self.out.push(part);
     }
 
+    /// Whether what stands beside a block's content is Gemini's: in a run, another
+    /// dialect's model may have answered a Gemini client.
+    fn is_own(&self, block: &Block) -> bool {
+        self.own && !block.rest.contains_key(OWN)
+    }
+
     /// Gives a part back what stood beside its content.
     fn restore(&mut self, block: &Block) {
         let Some(part) = self.out.last_mut().and_then(Value::as_object_mut) else {
@@ -120,7 +126,7 @@ impl Parts<'_> {
             self.drops
                 .add(path.key("cache_control"), "Gemini caches prompts by itself");
         }
-        if self.own {
+        if self.is_own(block) {
             return;
         }
         match recording_out::field(block) {

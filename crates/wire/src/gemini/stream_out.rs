@@ -11,7 +11,7 @@ use crate::arguments;
 use crate::context::ReplyContext;
 use crate::drops::{Dropped, Drops};
 use crate::fields::{Path, put};
-use crate::neutral::{Block, Content, Delta, Map, StopReason, StreamEvent};
+use crate::neutral::{Block, Content, Delta, Map, StopReason, StreamEvent, without_own};
 use crate::sse::write_json;
 
 /// Writes the fragments of one stream.
@@ -185,7 +185,7 @@ impl GeminiWriter {
         }
         let mut more = Map::from_iter([("usageMetadata".to_owned(), write_usage(usage))]);
         put(&mut more, "container", container.clone());
-        more.extend(rest.clone());
+        more.extend(without_own(rest));
         // The SDKs forget a turn that has a fragment without parts.
         let part = self.signing.last().unwrap_or_else(|| text(""));
         self.fragment(vec![part], end, more, out);
