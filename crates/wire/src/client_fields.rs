@@ -10,6 +10,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::Client;
+use crate::gemini::camel;
 use crate::items::Name;
 
 /// Neutral name and the client's name. Where a client has several names for a setting,
@@ -125,10 +126,16 @@ struct Sent {
 impl ClientFields {
     /// The settings that a body has.
     pub(crate) fn of(client: Client, body: &Value) -> Self {
+        // Of a request to count tokens, the request to be counted may stand inside.
+        let inner = match client {
+            Client::Gemini => field(client, body, "generateContentRequest"),
+            _ => None,
+        };
+        let body = inner.unwrap_or(body);
         let there = names(client)
             .iter()
             .enumerate()
-            .filter(|(_, (_, name))| has(body, name))
+            .filter(|(_, (_, name))| has(client, body, name))
             .fold(0, |there, (i, _)| there | bit(i));
         ClientFields(Some(Sent { client, there }))
     }
@@ -179,10 +186,21 @@ fn bit(i: usize) -> u64 {
     u32::try_from(i).map_or(0, |i| 1_u64.checked_shl(i).unwrap_or(0))
 }
 
-fn has(body: &Value, name: &str) -> bool {
+fn has(client: Client, body: &Value, name: &str) -> bool {
     let mut keys = name.split('.');
-    let found = keys.try_fold(body, |value, key| value.get(key));
+    let found = keys.try_fold(body, |value, key| field(client, value, key));
     found.is_some_and(|value| !value.is_null())
+}
+
+/// A field under the name that the tables have; Gemini's clients may write another.
+fn field<'v>(client: Client, value: &'v Value, key: &str) -> Option<&'v Value> {
+    let exact = value.get(key);
+    if exact.is_some() || client != Client::Gemini {
+        return exact;
+    }
+    let mut fields = value.as_object()?.iter();
+    let found = fields.find(|(name, _)| name.contains('_') && camel(name) == key);
+    found.map(|(_, value)| value)
 }
 
 impl PartialEq for ClientFields {

@@ -160,7 +160,19 @@ fn expected(content: &[Block]) -> Vec<Block> {
     // Where it stands among texts does not matter to those who want it back.
     let late = |block: &Block| matches!(&block.content, Content::Thinking { signature, .. } if signature.is_empty());
     out.sort_by_key(|block| if late(block) { 1 } else { 0 });
-    out
+    let mut joined: Vec<Block> = Vec::new();
+    for block in out {
+        match (joined.last_mut().filter(|last| late(last)), &block.content) {
+            // Nothing says where one such thought ended and the next began.
+            (Some(last), Content::Thinking { thinking: more, .. }) => {
+                if let Content::Thinking { thinking, .. } = &mut last.content {
+                    thinking.push_str(more);
+                }
+            }
+            _ => joined.push(block),
+        }
+    }
+    joined
 }
 
 fn comparable(block: &mut Block) {
@@ -480,4 +492,88 @@ fn unify(request: &mut prowess_wire::neutral::Request) {
         }
     }
     request.messages = turns;
+}
+
+#[test]
+fn thoughts_that_come_back_in_a_signature_are_not_repeated_when_text_stands_between() {
+    let thought = |text: &str| {
+        Block::new(Content::Thinking {
+            thinking: text.to_owned(),
+            signature: String::new(),
+        })
+    };
+    let call = |id: &str| Block::tool_use(id, "f", json!({}));
+    let answer = [
+        thought("One."),
+        Block::text("Let me look."),
+        call("c1"),
+        thought("Two."),
+        call("c2"),
+    ];
+    let body = json!({"id": "m", "model": "m", "content": []}).to_string();
+    let mut response = read_response(Dialect::Messages, body.as_bytes(), &context()).unwrap();
+    response.content = answer.to_vec();
+    for shown in [true, false] {
+        let (whole, _) = write_response(Client::Gemini, &response, &reply(shown));
+        let back = brought_back(vec![whole["candidates"][0]["content"].clone()]);
+        let expected = [
+            Block::text("Let me look."),
+            thought("One."),
+            call("c1"),
+            thought("Two."),
+            call("c2"),
+        ];
+        let contents = |blocks: &[Block]| -> Vec<Content> {
+            blocks.iter().map(|block| block.content.clone()).collect()
+        };
+        assert_eq!(contents(&back), contents(&expected), "{shown}");
+    }
+}
+
+#[test]
+fn settings_in_the_other_spelling_and_of_a_counted_request_are_named() {
+    let contents = json!([{"parts": [{"text": "x"}]}]);
+    let config = json!({"top_k": 5, "candidate_count": 1});
+    let bodies = [
+        json!({"contents": contents, "generationConfig": {"topK": 5}}),
+        json!({"contents": contents, "generation_config": config}),
+        json!({"generateContentRequest": {"contents": contents, "generationConfig": {"topK": 5}}}),
+        json!({"generate_content_request": {"contents": contents, "generation_config": config}}),
+    ];
+    for body in bodies {
+        let request = read(&body).unwrap();
+        let sent = write_request(Dialect::Responses, &request, &WriteOptions::default()).unwrap();
+        let dropped = sent.dropped.iter();
+        let dropped: Vec<&str> = dropped.map(|drop| drop.field.as_str()).collect();
+        assert!(
+            dropped.contains(&"generationConfig.topK"),
+            "{body}: {dropped:?}"
+        );
+    }
+}
+
+#[test]
+fn a_request_without_contents_is_refused_by_the_name_of_the_field() {
+    let request = read(&json!({"contents": []})).unwrap();
+    for upstream in [Dialect::Messages, Dialect::Chat, Dialect::Responses] {
+        let error = write_request(upstream, &request, &WriteOptions::default()).unwrap_err();
+        assert_eq!(error.field(), Some("contents"), "{error}");
+    }
+}
+
+#[test]
+fn contents_that_say_nothing_end_no_turn() {
+    let request = read(&json!({"contents": [
+        {"role": "user", "parts": [{"text": "Go."}]},
+        {"role": "model", "parts": [{"text": "A"}]},
+        {"role": "user", "parts": []},
+        {"role": "model", "parts": [{"text": "B"}]},
+    ]}))
+    .unwrap();
+    let texts: Vec<_> = request
+        .messages
+        .iter()
+        .map(|message| message.content[0].as_text())
+        .collect();
+    assert_eq!(texts, [Some("Go."), Some("AB")]);
 }

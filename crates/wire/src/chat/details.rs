@@ -1,6 +1,9 @@
 //! `reasoning_details`: the list in which OpenRouter and others give what a model thought,
 //! part of it for the model's vendor only. Streams give it in pieces.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
 use serde_json::Value;
 
 /// The most bytes the details of one answer may have.
@@ -9,11 +12,20 @@ const MAX_BYTES: usize = 16 << 20;
 /// The most details one answer may have.
 const MAX_ITEMS: usize = 4096;
 
+/// How many details of one kind and place a piece is compared with, the last first: no
+/// server works on more of them at once.
+const MAX_COMPARED: usize = 32;
+
 /// The details of an answer, put together from their pieces.
 #[derive(Debug, Default)]
 pub(super) struct Details {
     items: Vec<Value>,
     bytes: usize,
+    /// Where the details that grow are, by the field in which they do and their place.
+    growing: HashMap<(&'static str, Option<u64>), Vec<usize>>,
+    /// Where the others are, by their hash.
+    whole: HashMap<u64, Vec<usize>>,
+    hasher: RandomState,
 }
 
 impl Details {
@@ -23,24 +35,35 @@ impl Details {
         if self.bytes > MAX_BYTES {
             return Err("its reasoning details are too large");
         }
-        if let Some(key) = growing(&piece)
-            && let Some(known) = self.continued(&piece)
-        {
-            grow(known, piece, key);
-            return Ok(());
-        }
+        let alike = match growing(&piece) {
+            Some(key) => {
+                if let Some(at) = self.continued(&piece, key) {
+                    self.grow(at, piece, key);
+                    return Ok(());
+                }
+                self.growing.entry((key, place(&piece))).or_default()
+            }
+            None => {
+                let hash = self.hasher.hash_one(&piece);
+                self.whole.entry(hash).or_default()
+            }
+        };
         // Some servers repeat what is whole.
-        if self.items.contains(&piece) {
+        let mut last = alike.iter().rev().take(MAX_COMPARED);
+        if last.any(|at| self.items.get(*at) == Some(&piece)) {
             return Ok(());
         }
         if self.items.len() >= MAX_ITEMS {
             return Err("it gives too many reasoning details");
         }
+        alike.push(self.items.len());
         self.items.push(piece);
         Ok(())
     }
 
     pub(super) fn take(&mut self) -> Vec<Value> {
+        self.growing.clear();
+        self.whole.clear();
         std::mem::take(&mut self.items)
     }
 
@@ -48,19 +71,34 @@ impl Details {
         self.items.is_empty()
     }
 
-    /// The item that a piece goes on with: of the same kind and place, or where pieces
-    /// have no place the last one.
-    fn continued(&mut self, piece: &Value) -> Option<&mut Value> {
+    /// Where the item is that a piece goes on with: of the same kind and place, or where
+    /// pieces have no place the last one.
+    fn continued(&self, piece: &Value, key: &'static str) -> Option<usize> {
+        let fits = |at: &usize| {
+            let item = self.items.get(*at);
+            item.is_some_and(|item| growing(item) == Some(key) && agree(item, piece))
+        };
         let last = self.items.len().checked_sub(1)?;
-        let items = self.items.iter_mut().enumerate().rev();
-        let mut fitting = items.filter(|(at, item)| {
-            let here = match (place(item), place(piece)) {
-                (Some(known), Some(found)) => known == found,
-                _ => *at == last,
-            };
-            here && item.get("type") == piece.get("type") && agree(item, piece)
-        });
-        fitting.next().map(|(_, item)| item)
+        let here = place(piece);
+        let last_has_no_place = self.items.last().and_then(place).is_none();
+        if (here.is_none() || last_has_no_place) && fits(&last) {
+            return Some(last);
+        }
+        let there = self.growing.get(&(key, Some(here?)))?;
+        there.iter().rev().take(MAX_COMPARED).copied().find(fits)
+    }
+
+    fn grow(&mut self, at: usize, piece: Value, key: &'static str) {
+        let Some(known) = self.items.get_mut(at) else {
+            return;
+        };
+        let before = place(known);
+        grow(known, piece, key);
+        // A piece may say the place of what came without one.
+        let after = place(known);
+        if before != after {
+            self.growing.entry((key, after)).or_default().push(at);
+        }
     }
 }
 

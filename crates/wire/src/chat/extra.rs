@@ -2,7 +2,7 @@
 //! back with it. In the neutral form it is the signature of an empty thought before the
 //! call.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
@@ -61,10 +61,16 @@ pub(super) fn take(rest: &mut Map) -> Option<Value> {
 /// given with the message.
 #[derive(Debug, Default)]
 pub(super) struct Signed {
-    /// The signatures of thoughts that hold `extra_content`, by its text; each is opened
-    /// once only.
-    known: Option<HashMap<String, String>>,
+    /// Where the given thoughts are, by signature.
+    by_signature: Option<Places>,
+    /// Where those are that hold `extra_content`, by its text; each is opened once only.
+    by_extra: Option<Places>,
+    /// Where thoughts stood that were taken.
+    taken: HashSet<usize>,
 }
+
+/// Places in a message by a text, in order.
+type Places = HashMap<String, VecDeque<usize>>;
 
 impl Signed {
     /// The thought before a call with this `extra_content`: one that was given, which is
@@ -74,38 +80,66 @@ impl Signed {
         extra: &Value,
         from: Option<&str>,
         path: &Path<'_>,
-        given: &mut Vec<Block>,
+        given: &mut [Block],
     ) -> Block {
+        let signature_of = |signature: &str| Some(signature.to_owned());
         let sealed = seal(extra, from);
-        let wanted = match signature(extra) {
-            Some(_) => Some(&sealed),
-            None => self.known(given).get(&extra.to_string()),
+        let found = match signature(extra) {
+            Some(_) => {
+                let places = self
+                    .by_signature
+                    .get_or_insert_with(|| places(given, signature_of));
+                places.get_mut(&sealed)
+            }
+            None => {
+                let places = self
+                    .by_extra
+                    .get_or_insert_with(|| places(given, extra_text));
+                places.get_mut(&extra.to_string())
+            }
         };
-        let found = given.iter().position(|block| match &block.content {
-            Content::Thinking { signature, .. } => Some(signature) == wanted,
-            _ => false,
-        });
-        if let Some(at) = found {
-            return given.remove(at);
-        }
-        let thought = Block::new(Content::Thinking {
+        let at = found.and_then(VecDeque::pop_front);
+        let empty = Block::new(Content::Thinking {
             thinking: String::new(),
             signature: sealed,
         });
-        thought.at(&path.key(FIELD))
+        let empty = empty.at(&path.key(FIELD));
+        match at.and_then(|at| Some((at, given.get_mut(at)?))) {
+            Some((at, thought)) => {
+                self.taken.insert(at);
+                std::mem::replace(thought, empty)
+            }
+            None => empty,
+        }
     }
 
-    fn known(&mut self, given: &[Block]) -> &HashMap<String, String> {
-        self.known.get_or_insert_with(|| {
-            let signatures = given.iter().filter_map(|block| match &block.content {
-                Content::Thinking { signature, .. } => Some(signature),
-                _ => None,
-            });
-            let known = signatures.filter_map(|signature| match open(signature) {
-                Sealed::Chat(state) => Some((state.extra?.to_string(), signature.clone())),
-                _ => None,
-            });
-            known.collect()
-        })
+    /// Closes the gaps where thoughts were taken from.
+    pub(super) fn remove_taken(self, given: &mut Vec<Block>) {
+        if self.taken.is_empty() {
+            return;
+        }
+        let mut at = 0..;
+        given.retain(|_| at.next().is_none_or(|at| !self.taken.contains(&at)));
     }
+}
+
+/// The `extra_content` that a signature holds, as text.
+fn extra_text(signature: &str) -> Option<String> {
+    match open(signature) {
+        Sealed::Chat(state) => Some(state.extra?.to_string()),
+        _ => None,
+    }
+}
+
+/// Where the thoughts are, by what is made of their signatures.
+fn places(given: &[Block], key: impl Fn(&str) -> Option<String>) -> Places {
+    let mut places = Places::new();
+    for (at, block) in given.iter().enumerate() {
+        if let Content::Thinking { signature, .. } = &block.content
+            && let Some(key) = key(signature)
+        {
+            places.entry(key).or_default().push_back(at);
+        }
+    }
+    places
 }

@@ -104,13 +104,11 @@ fn read_result(mut fields: Fields<'_>, request: &mut Request) -> Result<(), Wire
     Ok(())
 }
 
-/// Whether a message holds results of tools and nothing else, so that more may follow.
+/// Whether a message holds results of tools and nothing else, so that more may follow. A
+/// user's message has none here, so the last block says it of all.
 fn is_results(message: &Message) -> bool {
-    message.role == Role::User
-        && message
-            .content
-            .iter()
-            .all(|block| matches!(block.content, Content::ToolResult { .. }))
+    let is_result = |block: &Block| matches!(block.content, Content::ToolResult { .. });
+    message.role == Role::User && message.content.last().is_none_or(is_result)
 }
 
 fn read_assistant(mut fields: Fields<'_>, request: &mut Request) -> Result<(), WireError> {
@@ -137,6 +135,7 @@ fn read_assistant(mut fields: Fields<'_>, request: &mut Request) -> Result<(), W
         }
         content.push(call);
     }
+    signed.remove_taken(&mut content);
     if fields.take("function_call").is_some() {
         return Err(WireError::unsupported(
             Dialect::Chat,

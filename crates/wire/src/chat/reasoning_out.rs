@@ -1,6 +1,8 @@
 //! The thoughts of an assistant's message, written for a Chat server: those it gave, as it
 //! gave them, and no other vendor's.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::details::{self, Details};
@@ -26,6 +28,8 @@ pub(super) struct Thoughts<'a> {
     field: Option<String>,
     text: String,
     details: Vec<Value>,
+    /// How many of the details are pieces, to be put together once all are there.
+    pieces: usize,
     /// Whether the message has calls: a server that is not known to want all thoughts
     /// gets those of such messages only.
     has_calls: bool,
@@ -41,6 +45,7 @@ impl<'a> Thoughts<'a> {
             field: None,
             text: String::new(),
             details: Vec::new(),
+            pieces: 0,
             has_calls,
             extra: None,
             calls: Vec::new(),
@@ -90,24 +95,22 @@ impl<'a> Thoughts<'a> {
         }
         self.calls.extend(state.calls);
         self.extra = state.extra.or_else(|| self.extra.take());
+        self.details.extend(state.details);
         if state.more {
-            self.merge(state.details);
-        } else {
-            self.details.extend(state.details);
+            self.pieces = self.details.len();
         }
     }
 
-    /// Details that go on with those before.
-    fn merge(&mut self, more: Vec<Value>) {
+    /// Puts details together that go on with those before.
+    fn merge(&mut self) {
         let mut merged = Details::default();
-        self.details.extend(more);
-        let pushed = self
-            .details
-            .iter()
-            .map(|detail| merged.push(detail.clone()));
+        let mut pieces = self.details.iter().take(self.pieces);
         // What no server gives is left as the client brought it.
-        if pushed.collect::<Result<Vec<_>, _>>().is_ok() {
-            self.details = merged.take();
+        if pieces
+            .try_for_each(|piece| merged.push(piece.clone()))
+            .is_ok()
+        {
+            drop(self.details.splice(..self.pieces, merged.take()));
         }
     }
 
@@ -126,6 +129,7 @@ impl<'a> Thoughts<'a> {
 
     /// Writes what the message carries; `calls` are its calls, as they were written.
     pub(super) fn write(mut self, map: &mut Map, calls: &[Value]) {
+        self.merge();
         if self.options.reasoning_required && self.text.is_empty() && !calls.is_empty() {
             BLANK.clone_into(&mut self.text);
         }
@@ -142,9 +146,12 @@ impl<'a> Thoughts<'a> {
 
 /// Gives the details the ids that the calls they name have now.
 pub(super) fn rename(details: &mut [Value], named: &[(String, usize)], calls: &[Value]) {
+    let mut places: HashMap<&str, usize> = HashMap::with_capacity(named.len());
+    for (id, at) in named {
+        places.entry(id).or_insert(*at);
+    }
     for detail in details {
-        let known = named.iter().find(|(id, _)| details::id(detail) == Some(id));
-        let Some((_, at)) = known else {
+        let Some(at) = details::id(detail).and_then(|id| places.get(id)) else {
             continue;
         };
         let id = calls.get(*at).and_then(|call| call.get("id")).cloned();

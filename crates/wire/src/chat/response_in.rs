@@ -126,6 +126,7 @@ fn read_message(
         }
         response.content.push(block);
     }
+    signed.remove_taken(&mut response.content);
     fields.take("role");
     response.message_rest = fields.rest();
     Ok(())

@@ -1,18 +1,23 @@
 //! Documents for Converse, which wants a name for each, no two the same in a request,
 //! and some text beside them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
 /// The most characters of a name.
 const MAX: usize = 200;
 
+/// How many characters of a name stay whatever number follows them.
+const STEM: usize = MAX - 21;
+
 /// The names of a request's documents so far.
 #[derive(Debug, Default)]
 pub(super) struct DocumentNames {
     /// In small letters: names that differ in nothing else count as the same.
     taken: HashSet<String>,
+    /// The last number that was given to names that begin the same.
+    numbers: HashMap<String, usize>,
 }
 
 impl DocumentNames {
@@ -20,10 +25,14 @@ impl DocumentNames {
     pub(super) fn name(&mut self, title: Option<&str>) -> String {
         let base = cleaned(title.unwrap_or_default());
         let mut name = base.clone();
-        let mut n = 1_usize;
+        if self.taken.insert(name.to_ascii_lowercase()) {
+            return name;
+        }
+        let stem: String = base.chars().take(STEM).collect();
+        let last = self.numbers.entry(stem.to_ascii_lowercase()).or_insert(1);
         while !self.taken.insert(name.to_ascii_lowercase()) {
-            n += 1;
-            let number = format!(" {n}");
+            *last += 1;
+            let number = format!(" {last}");
             let kept: String = base.chars().take(MAX - number.len()).collect();
             name = format!("{}{number}", kept.trim_end());
         }

@@ -1,6 +1,8 @@
 //! Which call a result answers: both often carry no ids here, and belong together by name
 //! and order.
 
+use std::collections::{HashMap, VecDeque};
+
 use crate::Dialect;
 use crate::error::WireError;
 use crate::fields::Path;
@@ -8,26 +10,44 @@ use crate::names::made_id;
 
 /// The calls of a conversation so far.
 #[derive(Default)]
-pub(super) struct Calls(Vec<Call>);
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    /// Where the last call is that the client gave this id.
+    by_id: HashMap<String, usize>,
+    by_name: HashMap<String, Waiting>,
+}
 
 /// A call that was made.
 struct Call {
     id: String,
-    name: String,
-    /// Whether the client gave the id.
-    given: bool,
     answered: bool,
+}
+
+/// Where the calls of one tool are that may still be without an answer, in order.
+#[derive(Default)]
+struct Waiting {
+    without_id: VecDeque<usize>,
+    with_id: VecDeque<usize>,
 }
 
 impl Calls {
     /// Notes a call, and gives it an id if it has none: the same for the same request.
     pub(super) fn called(&mut self, id: Option<String>, name: &str) -> String {
-        let given = id.is_some();
-        let id = id.unwrap_or_else(|| made_id(&format!("contents/{name}"), self.0.len()));
-        self.0.push(Call {
+        let at = self.calls.len();
+        let waiting = self.by_name.entry(name.to_owned()).or_default();
+        let id = match id {
+            Some(id) => {
+                waiting.with_id.push_back(at);
+                self.by_id.insert(id.clone(), at);
+                id
+            }
+            None => {
+                waiting.without_id.push_back(at);
+                made_id(&format!("contents/{name}"), at)
+            }
+        };
+        self.calls.push(Call {
             id: id.clone(),
-            name: name.to_owned(),
-            given,
             answered: false,
         });
         id
@@ -41,13 +61,9 @@ impl Calls {
         name: &str,
         path: &Path<'_>,
     ) -> Result<String, WireError> {
-        let open = |call: &Call| !call.answered && call.name == name;
-        let named = |call: &Call| call.given && id == Some(call.id.as_str());
-        let calls = &self.0;
-        let at = calls.iter().rposition(named);
-        let at = at.or_else(|| calls.iter().position(|call| open(call) && !call.given));
-        let at = at.or_else(|| calls.iter().position(open));
-        let Some(call) = at.and_then(|at| self.0.get_mut(at)) else {
+        let named = id.and_then(|id| self.by_id.get(id).copied());
+        let at = named.or_else(|| self.first_waiting(name));
+        let Some(call) = at.and_then(|at| self.calls.get_mut(at)) else {
             return Err(WireError::unsupported(
                 Dialect::Gemini,
                 path.key("functionResponse").key("name"),
@@ -56,5 +72,17 @@ impl Calls {
         };
         call.answered = true;
         Ok(call.id.clone())
+    }
+
+    /// The first call of a tool that has no answer, those without an id before the others.
+    fn first_waiting(&mut self, name: &str) -> Option<usize> {
+        let waiting = self.by_name.get_mut(name)?;
+        if let Some(at) = waiting.without_id.pop_front() {
+            return Some(at);
+        }
+        let calls = &self.calls;
+        let is_open = |at: &usize| calls.get(*at).is_some_and(|call| !call.answered);
+        // Those that were answered by their id are still listed.
+        std::iter::from_fn(|| waiting.with_id.pop_front()).find(is_open)
     }
 }

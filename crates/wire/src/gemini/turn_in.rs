@@ -44,6 +44,7 @@ pub(super) fn read_contents(
     for (i, content) in contents.into_iter().enumerate() {
         turns.content(content, &path.index(i))?;
     }
+    turns.finish_turn();
     request.messages = turns.messages;
     Ok(())
 }
@@ -51,18 +52,32 @@ pub(super) fn read_contents(
 #[derive(Default)]
 struct Turns {
     messages: Vec<Message>,
+    /// The last turn, which the next content may go on with.
+    open: Option<Turn>,
     calls: Calls,
     /// How often a server ran code.
     codes: usize,
+}
+
+/// A turn whose contents are still being read.
+struct Turn {
+    message: Message,
+    /// Whether it has nothing but results of tools so far.
+    only_results: bool,
+    /// How many of its blocks stood before the last signature, or are what it held.
+    signed: usize,
+    /// Whether its last block that is no thought is what code gave that ran here.
+    after_code: bool,
 }
 
 impl Turns {
     fn content(&mut self, content: Value, path: &Path<'_>) -> Result<(), WireError> {
         // A text alone is something the user says.
         if let Value::String(text) = content {
-            let mut message = self.open(Role::User, path, &Map::new());
-            message.content.push(Block::text(text).at(path));
-            self.close(message);
+            let (mut turn, is_new) = self.turn(Role::User, path, &Map::new());
+            turn.message.content.push(Block::text(text).at(path));
+            turn.only_results = false;
+            self.keep(turn, is_new);
             return Ok(());
         }
         let mut content = fields(content, path)?;
@@ -77,67 +92,86 @@ impl Turns {
         let parts = content.take("parts").map(items).unwrap_or_default();
         let parts_path = path.key("parts");
         let rest = content.rest();
-        let mut message = self.open(role, path, &rest);
+        let (mut turn, is_new) = self.turn(role, path, &rest);
+        let before = turn.message.content.len();
         for (i, part) in parts.into_iter().enumerate() {
-            self.part(part, &parts_path.index(i), &mut message)?;
+            self.part(part, &parts_path.index(i), &mut turn)?;
         }
+        let mut added = turn.message.content.iter().skip(before);
+        turn.only_results &= added.all(is_result);
         if !rest.is_empty() {
-            message.rest = rest;
-            message.client_path = path.sent();
+            turn.message.rest = rest;
+            turn.message.client_path = path.sent();
         }
-        self.close(message);
+        self.keep(turn, is_new);
         Ok(())
     }
 
-    /// The message that a content belongs to: the last one, if both are pieces of one
-    /// turn, else a new one. Unknown fields of both could not be told apart.
-    fn open(&mut self, role: Role, path: &Path<'_>, rest: &Map) -> Message {
-        let goes_on = self.messages.pop_if(|last| {
-            let same_turn = role == Role::Assistant || last.content.iter().all(is_result);
-            last.role == role && same_turn && (last.rest.is_empty() || rest.is_empty())
+    /// The turn that a content belongs to, and whether it is a new one: the last one, if
+    /// both are pieces of one turn. Unknown fields of both could not be told apart.
+    fn turn(&mut self, role: Role, path: &Path<'_>, rest: &Map) -> (Turn, bool) {
+        let goes_on = self.open.take_if(|last| {
+            let same_turn = role == Role::Assistant || last.only_results;
+            let known = &last.message;
+            known.role == role && same_turn && (known.rest.is_empty() || rest.is_empty())
         });
-        goes_on.unwrap_or_else(|| Message::new(role, Vec::new()).at(path))
+        let is_new = goes_on.is_none();
+        let turn = goes_on.unwrap_or_else(|| Turn {
+            message: Message::new(role, Vec::new()).at(path),
+            only_results: true,
+            signed: 0,
+            after_code: false,
+        });
+        (turn, is_new)
     }
 
-    fn close(&mut self, mut message: Message) {
+    /// Keeps a turn for the contents that follow. One that says nothing ends no other.
+    fn keep(&mut self, turn: Turn, is_new: bool) {
+        if turn.message.content.is_empty() {
+            return;
+        }
+        if is_new {
+            self.finish_turn();
+        }
+        self.open = Some(turn);
+    }
+
+    /// Ends the last turn. What is done here is done once for all of its contents.
+    fn finish_turn(&mut self) {
+        let Some(Turn { mut message, .. }) = self.open.take() else {
+            return;
+        };
         match message.role {
             Role::Assistant => join(&mut message.content),
             // Results come first.
             _ => message.content.sort_by_key(|block| !is_result(block)),
         }
-        if !message.content.is_empty() {
-            self.messages.push(message);
-        }
+        self.messages.push(message);
     }
 
-    fn part(
-        &mut self,
-        part: Value,
-        path: &Path<'_>,
-        message: &mut Message,
-    ) -> Result<(), WireError> {
+    fn part(&mut self, part: Value, path: &Path<'_>, turn: &mut Turn) -> Result<(), WireError> {
         let mut read = read_piece(part, path)?;
-        let blocks = &mut message.content;
         if let Piece::Thought(text) = read.piece {
-            blocks.push(thought(text, String::new()).at(path));
-            sign(read.signature, blocks);
+            let thought = thought(text, String::new()).at(path);
+            turn.message.content.push(thought);
+            turn.sign(read.signature);
             return Ok(());
         }
-        sign(read.signature, blocks);
-        let before = blocks.iter().rev().find(|block| !is_thought(block));
-        let Some(mut block) = self.block(read.piece, path, before)? else {
+        turn.sign(read.signature);
+        let Some(mut block) = self.block(read.piece, path, turn.after_code)? else {
             return Ok(());
         };
         // Files that were made for the client: the model was not shown them.
         let ours = |source: &Source| matches!(source, Source::File(id) if id.starts_with("file_"));
         if let (Role::Assistant, Content::Image(source) | Content::Document { source, .. }) =
-            (message.role, &block.content)
+            (turn.message.role, &block.content)
             && ours(source)
         {
             return Ok(());
         }
         block.rest.append(&mut read.rest);
-        blocks.push(block.at(path));
+        turn.after_code = is_our_code_result(&block);
+        turn.message.content.push(block.at(path));
         Ok(())
     }
 
@@ -145,11 +179,11 @@ impl Turns {
         &mut self,
         piece: Piece,
         path: &Path<'_>,
-        before: Option<&Block>,
+        after_code: bool,
     ) -> Result<Option<Block>, WireError> {
         Ok(Some(match piece {
             Piece::Text(text) | Piece::Thought(text) => {
-                let text = without_gap(&text, before);
+                let text = without_gap(&text, after_code);
                 if text.is_empty() {
                     return Ok(None);
                 }
@@ -185,15 +219,17 @@ fn is_result(block: &Block) -> bool {
     matches!(block.content, Content::ToolResult { .. })
 }
 
+/// Whether a block is what code gave that was not run by Google's servers.
+fn is_our_code_result(block: &Block) -> bool {
+    matches!(&block.content, Content::ServerToolResult { tool_use_id, .. }
+        if !code::is_googles(tool_use_id))
+}
+
 /// What a model says after a server ran its code begins on a line of its own for those who
 /// put all texts together; the model did not write that line's beginning.
-fn without_gap<'t>(text: &'t str, before: Option<&Block>) -> &'t str {
-    match before.map(|block| &block.content) {
-        Some(Content::ServerToolResult { tool_use_id, .. }) if !code::is_googles(tool_use_id) => {
-            text.strip_prefix("\n\n").unwrap_or(text)
-        }
-        _ => text,
-    }
+fn without_gap(text: &str, after_code: bool) -> &str {
+    let stripped = text.strip_prefix("\n\n").filter(|_| after_code);
+    stripped.unwrap_or(text)
 }
 
 /// Makes one text of the pieces in which it was streamed, and one thought likewise.
@@ -231,28 +267,25 @@ fn thought(thinking: String, signature: String) -> Block {
     })
 }
 
-/// What a part's signature stands for belongs before the part: the proof of the thought
-/// there, or the thoughts themselves, which then need not be told again.
-fn sign(signature: Option<String>, blocks: &mut Vec<Block>) {
-    match signature.filter(|signature| !signature.is_empty()) {
-        None => {}
-        Some(found) => match open(&found) {
+impl Turn {
+    /// What a part's signature stands for belongs before the part: the proof of the
+    /// thought there, or the thoughts themselves, which then need not be told again.
+    fn sign(&mut self, signature: Option<String>) {
+        let blocks = &mut self.message.content;
+        let Some(found) = signature.filter(|signature| !signature.is_empty()) else {
+            return;
+        };
+        match open(&found) {
             Opened::Gemini(sealed) => blocks.push(thought(String::new(), sealed)),
             Opened::Thoughts(thoughts) => {
-                while blocks.last().is_some_and(is_unsigned) {
-                    blocks.pop();
-                }
+                // It holds every thought since the last one, with texts between them too.
+                let since = blocks.split_off(self.signed.min(blocks.len()));
+                blocks.extend(since.into_iter().filter(|block| !is_unsigned(block)));
                 blocks.extend(thoughts);
             }
-        },
+        }
+        self.signed = blocks.len();
     }
-}
-
-fn is_thought(block: &Block) -> bool {
-    matches!(
-        block.content,
-        Content::Thinking { .. } | Content::RedactedThinking { .. }
-    )
 }
 
 fn is_unsigned(block: &Block) -> bool {

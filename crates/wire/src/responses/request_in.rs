@@ -105,11 +105,9 @@ fn only_tools(message: &Message) -> bool {
 /// Two user messages stay two, but results and what the user adds to them are one; so
 /// is all the assistant says and calls in a row.
 fn joins(last: &Message, next: &Message) -> bool {
-    let results = || {
-        last.content
-            .iter()
-            .all(|block| matches!(block.content, Content::ToolResult { .. }))
-    };
+    // What is no result ends such a message, so the last block says it of all.
+    let is_result = |block: &Block| matches!(block.content, Content::ToolResult { .. });
+    let results = || last.content.last().is_none_or(is_result);
     last.role == next.role
         && last.can_join(next)
         && match next.role {
