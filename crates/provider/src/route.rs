@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prowess_wire::neutral::Request;
 use prowess_wire::raw::RawObject;
-use prowess_wire::{Client, WireError, read_request};
+use prowess_wire::{Client, WireError, has_sealed_state, read_request};
 
 use crate::call::{Caller, Reply};
 use crate::config::Price;
@@ -51,6 +51,12 @@ pub struct Incoming<'a> {
 }
 
 impl Incoming<'_> {
+    /// Whether its bytes mean to an upstream of the client's dialect what they mean here.
+    /// There is no translation of what is to be compacted.
+    fn can_pass(&self) -> bool {
+        self.task == Task::Compact || !has_sealed_state(self.client, self.body)
+    }
+
     /// The request in no dialect.
     ///
     /// # Errors
@@ -168,7 +174,8 @@ impl Route {
 
     /// Forwards a client's request to the first model that answers: byte for byte, but
     /// for model name and auth, where the upstream speaks the client's dialect, else
-    /// translated.
+    /// translated. Translated is also what another vendor's model gave the client before
+    /// ([`has_sealed_state`]): the upstream would refuse it.
     ///
     /// Of the client's headers all travel on but its credentials, those about its
     /// connection, and, unless it calls with a key of its own, those that choose an
@@ -182,8 +189,9 @@ impl Route {
         caller: &Caller,
     ) -> Result<Forwarded, CallError> {
         let mut last: Option<Refused> = None;
+        let passes = incoming.can_pass();
         for target in &self.targets {
-            let outcome = if target.speaks(incoming.client, incoming.task) {
+            let outcome = if target.speaks(incoming.client, incoming.task) && passes {
                 let passed = target.pass(incoming, caller).await;
                 passed.map(Box::new).map(Forwarded::Passed)
             } else {

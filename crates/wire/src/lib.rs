@@ -111,6 +111,7 @@ mod responses;
 mod roads;
 mod sampling;
 mod sealed;
+mod sealed_state;
 pub mod sse;
 mod stop_cut;
 mod streams;
@@ -123,6 +124,7 @@ pub use error::WireError;
 pub use excerpt::{Excerpt, excerpt};
 pub use render::{Rendered, render};
 pub use roads::{is_error, read_error, read_request, read_response, write_request, write_response};
+pub use sealed_state::has_sealed_state;
 pub use streams::{StreamReader, StreamWriter};
 
 /// A dialect a model's server speaks.

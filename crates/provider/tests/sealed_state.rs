@@ -1,0 +1,164 @@
+//! What one vendor's model gave a client does not reach another vendor as it is, even
+//! where the client's bytes could be passed on.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod common;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use common::*;
+use prowess_provider::config::{GeminiOptions, Kind, OpenAiOptions, ProviderConfig};
+use prowess_provider::{Caller, Forwarded, Task};
+use prowess_testkit::upstream::{Answer, Upstream};
+use prowess_wire::Client;
+use serde_json::{Value, json};
+
+const GEMINI_ANSWER: &str = r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}"#;
+const RESPONSES_ANSWER: &str = r#"{"id":"resp_1","object":"response","model":"m1","status":"completed","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hi","annotations":[]}]}]}"#;
+
+fn gemini(url: &str) -> ProviderConfig {
+    let kind = Kind::Gemini(GeminiOptions::default());
+    ProviderConfig {
+        policies: quick(),
+        ..ProviderConfig::new("gem", kind).at(url).key(KEY)
+    }
+}
+
+/// A server that has OpenAI's Responses.
+fn with_responses(url: &str) -> ProviderConfig {
+    let kind = Kind::OpenAi(OpenAiOptions {
+        responses: Some(true),
+        ..OpenAiOptions::default()
+    });
+    ProviderConfig {
+        kind,
+        ..openai(url)
+    }
+}
+
+/// What an upstream of the client's own dialect receives for a body.
+async fn received(client: Client, body: &Value) -> (Forwarded, String) {
+    let upstream = Upstream::start().await;
+    let (provider, answer) = match client {
+        Client::Messages => (anthropic(upstream.url()), MESSAGES_ANSWER),
+        Client::Chat => (openai(upstream.url()), CHAT_ANSWER),
+        Client::Responses => (with_responses(upstream.url()), RESPONSES_ANSWER),
+        Client::Gemini => (gemini(upstream.url()), GEMINI_ANSWER),
+    };
+    upstream.answer(Answer::json(200, answer));
+    let body = body.to_string();
+    let caller = Caller::default();
+    let forwarded = forward(&route_to(provider), client, Task::Generate, &body, &caller).await;
+    let request = upstream.next_request().await;
+    (forwarded.unwrap(), request.text().to_owned())
+}
+
+fn messages(signature: &str) -> Value {
+    json!({"model": "m1", "max_tokens": 5, "messages": [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "hm", "signature": signature},
+            {"type": "text", "text": "Hello."}]},
+        {"role": "user", "content": "So."}]})
+}
+
+fn responses(encrypted: &str) -> Value {
+    json!({"model": "m1", "input": [
+        {"role": "user", "content": "Hi"},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": encrypted},
+        {"role": "assistant", "content": "Hello."},
+        {"role": "user", "content": "So."}]})
+}
+
+fn contents(part: &Value) -> Value {
+    json!({"contents": [
+        {"role": "user", "parts": [{"text": "Hi"}]},
+        {"role": "model", "parts": [part]},
+        {"role": "user", "parts": [{"text": "So."}]}]})
+}
+
+/// Asserts that a body was translated, and that of it only what the vendor understands
+/// arrived.
+async fn assert_taken_apart(client: Client, body: &Value, foreign: &str) {
+    let (forwarded, sent) = received(client, body).await;
+    let Forwarded::Called { .. } = forwarded else {
+        panic!("it was passed on: {sent}");
+    };
+    assert!(!sent.contains(foreign), "{sent}");
+    for kept in ["Hi", "Hello.", "So."] {
+        assert!(sent.contains(kept), "{kept} is not in {sent}");
+    }
+}
+
+#[tokio::test]
+async fn anthropic_gets_no_thoughts_of_other_vendors() {
+    let chat = STANDARD.encode("{}");
+    let openai = STANDARD.encode(r#"["rs_1","gAAA"]"#);
+    for signature in [
+        format!("v1.chat.{chat}"),
+        format!("v1.openai.{openai}"),
+        "v1.gemini.c2ln".to_owned(),
+    ] {
+        assert_taken_apart(Client::Messages, &messages(&signature), "v1.").await;
+    }
+}
+
+#[tokio::test]
+async fn openai_gets_no_thoughts_of_other_vendors() {
+    for encrypted in ["pw1.EqQBCg==", "pw1.v1.gemini.c2ln", "pw1r.EqQBCg=="] {
+        assert_taken_apart(Client::Responses, &responses(encrypted), "pw1").await;
+    }
+}
+
+#[tokio::test]
+async fn google_gets_no_thoughts_of_other_vendors() {
+    let thoughts =
+        r#"prowess.thoughts.1:[{"type":"thinking","thinking":"hm ?>~","signature":"EqQB"}]"#;
+    for signature in [STANDARD.encode(thoughts), URL_SAFE_NO_PAD.encode(thoughts)] {
+        for key in ["thoughtSignature", "thought_signature"] {
+            let part = json!({"text": "Hello.", key: signature});
+            let body = contents(&part);
+            assert_taken_apart(Client::Gemini, &body, "cHJvd2Vzcy50aG91Z2h0cy4x").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn google_gets_no_code_that_another_vendors_server_ran_as_its_own() {
+    let mut body = contents(&json!({"text": "Hello."}));
+    let parts = json!([
+        {"executableCode": {"id": "srvtoolu_01", "language": "PYTHON", "code": "print(1)"}},
+        {"codeExecutionResult": {"id": "srvtoolu_01", "outcome": "OUTCOME_OK", "output": "1"}},
+        {"text": "Hello."},
+    ]);
+    *body.pointer_mut("/contents/1/parts").unwrap() = parts;
+    assert_taken_apart(Client::Gemini, &body, "executableCode").await;
+}
+
+#[tokio::test]
+async fn a_vendors_own_state_passes_byte_for_byte() {
+    let quoted = r#"{"signature":"v1.chat.e30="} "encrypted_content":"pw1.x""#;
+    let code = json!({"executableCode": {"id": "c1", "language": "PYTHON", "code": "1"}});
+    for (client, body) in [
+        (Client::Messages, messages("EqQBCg==")),
+        (Client::Responses, responses("gAAA")),
+        (
+            Client::Gemini,
+            contents(&json!({"text": quoted, "thoughtSignature": "c2ln"})),
+        ),
+        (Client::Gemini, contents(&code)),
+        (
+            Client::Messages,
+            json!({"model": "m1", "max_tokens": 5, "messages": [{"role": "user", "content": quoted}]}),
+        ),
+        (Client::Responses, json!({"model": "m1", "input": quoted})),
+    ] {
+        let (forwarded, sent) = received(client, &body).await;
+        assert_eq!(passed(forwarded).status, 200);
+        assert_eq!(sent, body.to_string());
+    }
+}
