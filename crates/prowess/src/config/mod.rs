@@ -194,7 +194,7 @@ mod tests {
                 "line 5: `store.urll` is not a setting; did you mean `url`?",
             ]
         );
-        let values = "[server]\nlisten = \"nowhere\"\n[store]\nurl = \"mysql://h/d\"\n";
+        let values = "[server]\nlisten = \"nowhere\"\n[providers.a]\nkind = \"open-ai\"\n";
         let refused = all_refused(values);
         assert_eq!(refused.len(), 2, "{refused:?}");
     }
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn wrong_values_are_refused_with_their_place() {
-        insta::assert_snapshot!(refused("[server]\nlisten = 4141\n"), @"line 2: invalid type: integer `4141`, expected a string");
+        insta::assert_snapshot!(refused("[server]\nlisten = 4141\n"), @"line 2: listen: must be text in quotes, not integer `4141`");
         insta::assert_snapshot!(refused("[server]\nlisten = \"nowhere\"\n"), @"server.listen: `nowhere` is not an address and port, for instance 127.0.0.1:4141");
         insta::assert_snapshot!(refused("[server\n"), @"line 1: unclosed table, expected `]`");
     }

@@ -13,7 +13,8 @@ pub(crate) fn read_usage(value: Value, path: &Path<'_>) -> Result<Usage, WireErr
 }
 
 /// Takes over a later, cumulative count of the same message: what it names replaces what
-/// was known, be it with nothing; what it leaves out stays.
+/// was known, be it with nothing; what it leaves out stays. Output does not become less:
+/// some servers count it at the start only, and say 0 at the end.
 pub(crate) fn update_usage(
     usage: &mut Usage,
     later: Value,
@@ -33,7 +34,10 @@ pub(crate) fn update_usage(
         ),
     ] {
         if let Some(later) = fields.opt_u64(name)? {
-            *count = later;
+            *count = match name {
+                "output_tokens" => later.max(*count),
+                _ => later,
+            };
         }
     }
     if let Some(details) = fields.take("output_tokens_details") {
