@@ -32,7 +32,6 @@ fn gemini(url: &str) -> ProviderConfig {
 fn with_responses(url: &str) -> ProviderConfig {
     let kind = Kind::OpenAi(OpenAiOptions {
         responses: Some(true),
-        ..OpenAiOptions::default()
     });
     ProviderConfig {
         kind,

@@ -1,6 +1,5 @@
 //! What is left out is named once, and by where it stood, however a request is rewritten
 //! before it is sent.
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod support;
 
