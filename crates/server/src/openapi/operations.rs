@@ -269,7 +269,9 @@ impl Body {
                 ("application/json", json!(["name"]), all)
             }
             Body::Conversation => {
-                let all = json!({ "metadata": notes(), "items": items() });
+                let mut first = items();
+                first["type"] = json!(["array", "null"]);
+                let all = json!({ "metadata": notes(), "items": first });
                 ("application/json", json!([]), all)
             }
             Body::Items => {

@@ -64,7 +64,11 @@ pub(crate) fn router(app: App) -> Router {
         .merge(discovery::routes())
         .merge(mcp::routes());
     for mount in MOUNTS {
-        router = router.nest(mount, api(&app)).merge(gateway::routes(mount));
+        let mut below = api(&app);
+        if !mount.starts_with("/anthropic") {
+            below = below.merge(models::delete_routes());
+        }
+        router = router.nest(mount, below).merge(gateway::routes(mount));
     }
     for mount in GOOGLE_MOUNTS {
         let google = models::routes().merge(files::google_routes());
@@ -73,6 +77,7 @@ pub(crate) fn router(app: App) -> Router {
     let router = router
         .merge(gateway::routes(ROOT))
         .merge(models::routes())
+        .merge(models::delete_routes())
         .merge(files::routes(&app))
         .merge(containers::routes(&app))
         .merge(litellm::routes());

@@ -16,7 +16,7 @@ use prowess_wire::raw::RawObject;
 use serde_json::Value;
 use tower::BoxError;
 
-use super::Wanted;
+use super::{Wanted, allowed_methods};
 use super::answer::{self, Reply};
 use super::body;
 use super::compact;
@@ -53,8 +53,9 @@ where
 {
     let (parts, body) = request.into_parts();
     if parts.method != HttpMethod::POST {
+        let allowed = allowed_methods(parts.uri.path());
         let refusal = wrong_method(parts.method, parts.uri).into_response();
-        return Ok(([(ALLOW, "POST")], refusal).into_response());
+        return Ok(([(ALLOW, allowed)], refusal).into_response());
     }
     let client = wanted.client;
     let caller = Caller::of(&parts, app).await?;

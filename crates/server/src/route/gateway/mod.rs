@@ -93,6 +93,14 @@ static ASKED: [(&str, Wanted); 6] = [
 /// Where a GET means something else: a list of what is kept, or a WebSocket.
 const ALSO_GET: [&str; 2] = ["/chat/completions", "/responses"];
 
+/// The methods at a path where models are asked, as a refusal of another one names them.
+fn allowed_methods(path: &str) -> &'static str {
+    match path.ends_with("/chat/completions") {
+        true => "GET,HEAD,POST",
+        false => "POST",
+    }
+}
+
 /// What is asked of a model at a path, if anything is.
 pub(crate) fn wanted(method: &Method, path: &str) -> Option<Wanted> {
     let mounts = MOUNTS.iter().copied().chain([ROOT]);

@@ -19,13 +19,16 @@ use crate::dialect::Dialect;
 use crate::error::ApiError;
 
 pub(super) fn routes() -> Router<App> {
+    let model = routing::get(get::get);
+    // Names of models hold slashes.
     Router::new()
         .route("/models", routing::get(list::list))
-        // Names of models hold slashes.
-        .route(
-            "/models/{*model}",
-            routing::get(get::get).delete(delete::delete),
-        )
+        .route("/models/{*model}", model)
+}
+
+/// Deleting a model, which OpenAI alone has.
+pub(super) fn delete_routes() -> Router<App> {
+    Router::new().route("/models/{*model}", routing::delete(delete::delete))
 }
 
 /// Whether a caller may call a model of this name.
