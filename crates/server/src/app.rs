@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::meter::Ledger;
 use crate::requests::TenantRequests;
 use crate::route::discovery::Archives;
-use crate::route::{self, Mcp, SocketMemories, UpstreamLists};
+use crate::route::{self, Mcp, OpenSockets, SocketMemories, UpstreamLists};
 use crate::settings::Settings;
 use crate::telemetry::Telemetry;
 use crate::upstream::Upstream;
@@ -37,6 +37,7 @@ struct Shared {
     model_lists: UpstreamLists,
     ledger: Ledger,
     limits: Limits,
+    open_sockets: OpenSockets,
     socket_memories: SocketMemories,
     telemetry: Option<Telemetry>,
     mcp: Mcp,
@@ -55,6 +56,7 @@ impl App {
         App(Arc::new(Shared {
             ledger: Ledger::new(store.clone()),
             limits: Limits::default(),
+            open_sockets: OpenSockets::default(),
             socket_memories: SocketMemories::default(),
             model_lists: UpstreamLists::default(),
             mcp: Mcp::new(),
@@ -102,6 +104,10 @@ impl App {
 
     pub(crate) fn model_lists(&self) -> &UpstreamLists {
         &self.0.model_lists
+    }
+
+    pub(crate) fn open_sockets(&self) -> &OpenSockets {
+        &self.0.open_sockets
     }
 
     /// What connections that are WebSockets remember.

@@ -23,6 +23,20 @@ pub(crate) fn read(metadata: Option<&Value>) -> Result<BTreeMap<String, String>,
     fields.iter().map(pair).collect()
 }
 
+/// Reads the `metadata` that takes the place of what was noted before. Only null and an
+/// empty object remove all of it: a body that leaves it out means something else.
+pub(crate) fn read_replacement(
+    body: &Map<String, Value>,
+) -> Result<BTreeMap<String, String>, ApiError> {
+    match body.get("metadata") {
+        None => Err(invalid(
+            "metadata",
+            "is missing; send an object of strings, or null to remove all entries",
+        )),
+        metadata => read(metadata),
+    }
+}
+
 fn pair((key, value): (&String, &Value)) -> Result<(String, String), ApiError> {
     let param = format!("metadata.{}", prowess_wire::excerpt(key));
     if key.chars().count() > MAX_KEY {

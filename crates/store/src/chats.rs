@@ -14,6 +14,12 @@ use crate::time::Timestamp;
 
 /// Bytes of stored chat completions a tenant may keep; beyond that the oldest go first.
 const TENANT_BYTES: i64 = 1 << 30;
+/// What a chat completion counts for, beside its texts.
+const OVERHEAD: i64 = 1_024;
+/// What a note counts for, beside its key and value.
+const NOTE_OVERHEAD: i64 = 256;
+/// Bytes of chat completions that are listed at once, unless one alone has more.
+const PAGE_BYTES: u64 = 16 << 20;
 
 /// A note about a chat completion: its id, a key, a value.
 type Note = (String, String, String);
@@ -44,6 +50,17 @@ pub struct ChatRecord {
     pub metadata: BTreeMap<String, String>,
     /// The completion as its client was given it, as JSON.
     pub completion: String,
+    /// Bytes that it counts for, with the messages of its request and all that is noted.
+    pub size: u64,
+}
+
+/// Some of a tenant's chat completions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChatPage {
+    /// The chat completions.
+    pub chats: Vec<ChatRecord>,
+    /// Whether there are more after them.
+    pub has_more: bool,
 }
 
 /// Which of a tenant's chat completions are wanted.
@@ -65,7 +82,9 @@ impl Store {
     /// Stores a chat completion. One of the same id is replaced.
     pub async fn save_chat(&self, tenant: &TenantId, new: &NewChat<'_>) -> Result<()> {
         let now = Timestamp::now();
-        let bytes = size(new.messages).saturating_add(size(new.completion));
+        let texts = [new.id, new.model, new.messages, new.completion];
+        let bytes: i64 = texts.into_iter().map(size).sum();
+        let bytes = OVERHEAD + bytes + notes_size(new.metadata);
         self.space().check(bytes.unsigned_abs())?;
         let sql = Sql::new(
             "INSERT INTO chat_completions
@@ -83,16 +102,12 @@ impl Store {
         tenant.known(tx.run(sql).await)?;
         replace_metadata(&mut tx, tenant, new.id, new.metadata).await?;
         tx.commit().await?;
-        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        if self.chat_growth().note(tenant, bytes) {
-            self.drop_chats_beyond(TENANT_BYTES, Some(tenant)).await?;
-        }
-        Ok(())
+        self.note_chat_growth(tenant, bytes).await
     }
 
     /// A stored chat completion.
     pub async fn chat(&self, tenant: &TenantId, id: &str) -> Result<ChatRecord> {
-        let sql = Sql::new("SELECT id, completion FROM chat_completions");
+        let sql = Sql::new("SELECT id, size, completion FROM chat_completions");
         let row = self.db().one(live(sql, tenant, id)).await?;
         let row = row.ok_or_else(|| Error::not_found(Kind::ChatCompletion, id))?;
         let metadata = self.chat_metadata(tenant, &[id]).await?;
@@ -107,29 +122,38 @@ impl Store {
         row.text("messages")
     }
 
-    /// Some of a tenant's chat completions; one more than the limit when there are more.
-    pub async fn chats(&self, tenant: &TenantId, filter: &ChatFilter) -> Result<Vec<ChatRecord>> {
+    /// Some of a tenant's chat completions: up to the limit, or fewer when they are large.
+    pub async fn chats(&self, tenant: &TenantId, filter: &ChatFilter) -> Result<ChatPage> {
         let after = match &filter.after {
             None => None,
             Some(id) => Some((self.chat_time(tenant, id).await?, id.as_str())),
         };
         let rows = self.db().all(listed(tenant, filter, after)).await?;
-        let ids: Vec<String> = rows
-            .iter()
-            .map(|row| row.text("id"))
-            .collect::<Result<_>>()?;
+        let ids = one_page(&rows, filter.limit)?;
+        let has_more = ids.len() < rows.len();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-        let mut metadata = match ids.is_empty() {
+        let chats = match ids.is_empty() {
             true => Vec::new(),
-            false => self.chat_metadata(tenant, &ids).await?,
+            false => self.chats_of(tenant, &ids).await?,
         };
-        let mut records = Vec::new();
+        Ok(ChatPage { chats, has_more })
+    }
+
+    /// Those of these chat completions that are still there, in the order of the ids.
+    async fn chats_of(&self, tenant: &TenantId, ids: &[&str]) -> Result<Vec<ChatRecord>> {
+        let sql = Sql::new("SELECT id, size, completion FROM chat_completions WHERE tenant = ")
+            .with("", tenant.as_str())
+            .push(" AND id IN ")
+            .list(ids.iter().copied());
+        let rows = self.db().all(sql).await?;
+        let mut metadata = self.chat_metadata(tenant, ids).await?;
+        let mut records = BTreeMap::new();
         for row in &rows {
             let (record, rest) = record(row, metadata)?;
-            records.push(record);
+            records.insert(record.id.clone(), record);
             metadata = rest;
         }
-        Ok(records)
+        Ok(ids.iter().filter_map(|id| records.remove(*id)).collect())
     }
 
     /// Replaces what a chat completion's client notes about it.
@@ -139,16 +163,25 @@ impl Store {
         id: &str,
         metadata: &BTreeMap<String, String>,
     ) -> Result<ChatRecord> {
+        let bytes = notes_size(metadata);
+        self.space().check(bytes.unsigned_abs())?;
         let mut tx = self.db().begin().await?;
-        let sql = Sql::new("SELECT id, completion FROM chat_completions");
+        let sql = Sql::new("SELECT id, size, completion FROM chat_completions");
         let row = tx.one(live(sql, tenant, id).locking()).await?;
         let row = row.ok_or_else(|| Error::not_found(Kind::ChatCompletion, id))?;
+        let before = read_notes(&tx.all(notes(tenant, &[id])).await?)?;
+        let record = record(&row, before)?.0;
+        let growth = bytes - notes_size(&record.metadata);
         replace_metadata(&mut tx, tenant, id, metadata).await?;
+        let sql = Sql::new("UPDATE chat_completions SET size = size + $1");
+        let sql = sql.bind(growth).with(" WHERE tenant = ", tenant.as_str());
+        tx.run(sql.with(" AND id = ", id)).await?;
         tx.commit().await?;
+        self.note_chat_growth(tenant, growth).await?;
         Ok(ChatRecord {
-            id: id.to_owned(),
             metadata: metadata.clone(),
-            completion: row.text("completion")?,
+            size: record.size.saturating_add_signed(growth),
+            ..record
         })
     }
 
@@ -174,19 +207,15 @@ impl Store {
 
     /// What is noted about each of these: its id, a key, a value.
     async fn chat_metadata(&self, tenant: &TenantId, ids: &[&str]) -> Result<Vec<Note>> {
-        let sql = Sql::new("SELECT completion, key, value FROM chat_completion_metadata")
-            .with(" WHERE tenant = ", tenant.as_str())
-            .push(" AND completion IN ")
-            .list(ids.iter().copied());
-        let rows = self.db().all(sql).await?;
-        let read = |row: &Row| {
-            Ok((
-                row.text("completion")?,
-                row.text("key")?,
-                row.text("value")?,
-            ))
-        };
-        rows.iter().map(read).collect()
+        read_notes(&self.db().all(notes(tenant, ids)).await?)
+    }
+
+    async fn note_chat_growth(&self, tenant: &TenantId, bytes: i64) -> Result<()> {
+        let bytes = usize::try_from(bytes).unwrap_or_default();
+        if self.chat_growth().note(tenant, bytes) {
+            self.drop_chats_beyond(TENANT_BYTES, Some(tenant)).await?;
+        }
+        Ok(())
     }
 
     /// Drops what is past its time, and of tenants that keep too much the oldest.
@@ -218,6 +247,44 @@ fn live(sql: Sql, tenant: &TenantId, id: &str) -> Sql {
         .with(" AND expires_at > ", Timestamp::now())
 }
 
+/// The ids of those rows that are listed at once.
+fn one_page(rows: &[Row], limit: u32) -> Result<Vec<String>> {
+    let (mut ids, mut bytes) = (Vec::new(), 0_u64);
+    for row in rows.iter().take(limit as usize) {
+        let size = u64::try_from(row.int("size")?).unwrap_or_default();
+        bytes = bytes.saturating_add(size);
+        if bytes > PAGE_BYTES && !ids.is_empty() {
+            break;
+        }
+        ids.push(row.text("id")?);
+    }
+    Ok(ids)
+}
+
+fn notes(tenant: &TenantId, ids: &[&str]) -> Sql {
+    Sql::new("SELECT completion, key, value FROM chat_completion_metadata")
+        .with(" WHERE tenant = ", tenant.as_str())
+        .push(" AND completion IN ")
+        .list(ids.iter().copied())
+}
+
+fn read_notes(rows: &[Row]) -> Result<Vec<Note>> {
+    let read = |row: &Row| {
+        Ok((
+            row.text("completion")?,
+            row.text("key")?,
+            row.text("value")?,
+        ))
+    };
+    rows.iter().map(read).collect()
+}
+
+/// Bytes that notes count for.
+fn notes_size(metadata: &BTreeMap<String, String>) -> i64 {
+    let one = |(key, value): (&String, &String)| NOTE_OVERHEAD + size(key) + size(value);
+    metadata.iter().map(one).sum()
+}
+
 /// A row's record, and what is noted about others.
 fn record(row: &Row, metadata: Vec<Note>) -> Result<(ChatRecord, Vec<Note>)> {
     let id = row.text("id")?;
@@ -229,12 +296,13 @@ fn record(row: &Row, metadata: Vec<Note>) -> Result<(ChatRecord, Vec<Note>)> {
             .map(|(_, key, value)| (key, value))
             .collect(),
         completion: row.text("completion")?,
+        size: u64::try_from(row.int("size")?).unwrap_or_default(),
     };
     Ok((record, rest))
 }
 
 fn listed(tenant: &TenantId, filter: &ChatFilter, after: Option<(Timestamp, &str)>) -> Sql {
-    let mut sql = Sql::new("SELECT id, completion FROM chat_completions c WHERE tenant = ")
+    let mut sql = Sql::new("SELECT id, size FROM chat_completions c WHERE tenant = ")
         .with("", tenant.as_str())
         .with(" AND expires_at > ", Timestamp::now());
     if let Some(model) = &filter.model {

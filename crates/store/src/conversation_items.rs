@@ -1,9 +1,10 @@
 //! What is said in a conversation: items in their order, each by its id.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::Store;
+use crate::conversations::ConversationRecord;
 use crate::db::{Sql, Tx};
 use crate::error::{Error, Kind, Result};
 use crate::items::{NewItem, size};
@@ -14,7 +15,9 @@ use crate::time::Timestamp;
 /// The most items that a conversation has.
 pub const MAX_CONVERSATION_ITEMS: usize = 10_000;
 const MAX_ITEMS: u64 = MAX_CONVERSATION_ITEMS as u64;
-/// Bytes of them. All are sent to the model with each request.
+/// The most bytes that a conversation counts for. All of its items are sent to the model
+/// with each request.
+pub const MAX_CONVERSATION_BYTES: u64 = MAX_BYTES.unsigned_abs();
 const MAX_BYTES: i64 = 16 << 20;
 /// Items in one statement.
 const AT_ONCE: usize = 200;
@@ -27,11 +30,12 @@ pub(crate) struct Added {
 }
 
 impl Store {
-    /// Adds items at the end of a conversation. One whose id the conversation has already
-    /// is not added again.
+    /// Adds items at the end of a conversation. One that the conversation has already is
+    /// not added again.
     ///
     /// # Errors
-    /// [`Error::ConversationFull`] when there is no room for all of them; then none are
+    /// [`Error::ItemIdsTaken`] when the conversation has other items with the ids of some;
+    /// [`Error::ConversationFull`] when there is no room for all of them. Then none are
     /// added.
     pub async fn add_conversation_items(
         &self,
@@ -65,13 +69,13 @@ impl Store {
         self.note_conversation_growth(tenant, added.bytes).await
     }
 
-    /// All items of a conversation as JSON, the oldest first.
-    pub async fn all_conversation_items(
+    /// A conversation, and all of its items as JSON, the oldest first.
+    pub async fn conversation_with_items(
         &self,
         tenant: &TenantId,
         conversation: &str,
-    ) -> Result<Vec<String>> {
-        self.conversation(tenant, conversation).await?;
+    ) -> Result<(ConversationRecord, Vec<String>)> {
+        let record = self.conversation(tenant, conversation).await?;
         let sql = Sql::new(
             "SELECT item FROM conversation_items
              WHERE tenant = $1 AND conversation = $2 ORDER BY position",
@@ -80,7 +84,8 @@ impl Store {
             .db()
             .all(sql.bind(tenant.as_str()).bind(conversation))
             .await?;
-        rows.iter().map(|row| row.text("item")).collect()
+        let items: Result<_> = rows.iter().map(|row| row.text("item")).collect();
+        Ok((record, items?))
     }
 
     /// Some items of a conversation as JSON, in an order, after one of an id; one more than
@@ -177,7 +182,7 @@ fn named(sql: Sql, tenant: &TenantId, conversation: &str, id: &str) -> Sql {
         .with(" AND conversation = ", conversation)
 }
 
-fn check(id: &str, number: u64, size: i64) -> Result<()> {
+pub(crate) fn check(id: &str, number: u64, size: i64) -> Result<()> {
     let full = |what, limit| {
         Err(Error::ConversationFull {
             id: id.to_owned(),
@@ -189,7 +194,7 @@ fn check(id: &str, number: u64, size: i64) -> Result<()> {
         return full("items", MAX_ITEMS);
     }
     if size > MAX_BYTES {
-        return full("bytes of items", MAX_BYTES.unsigned_abs());
+        return full("bytes", MAX_CONVERSATION_BYTES);
     }
     Ok(())
 }
@@ -203,26 +208,12 @@ pub(crate) async fn insert(
     items: &[NewItem<'_>],
     next: i64,
 ) -> Result<Added> {
-    let mut there = HashSet::new();
-    let mut added = Added::default();
-    let mut new: Vec<&NewItem<'_>> = Vec::new();
-    for some in items.chunks(AT_ONCE) {
-        let sql = Sql::new("SELECT id FROM conversation_items WHERE tenant = ")
-            .with("", tenant.as_str())
-            .with(" AND conversation = ", conversation)
-            .push(" AND id IN ")
-            .list(some.iter().map(|item| item.id));
-        for row in tx.all(sql).await? {
-            there.insert(row.text("id")?);
-        }
-    }
-    for item in items {
-        if there.insert(item.id.to_owned()) {
-            added.number += 1;
-            added.bytes = added.bytes.saturating_add(size(item.item));
-            new.push(item);
-        }
-    }
+    let there = present(tx, tenant, conversation, items).await?;
+    let new = without_repeated(conversation, items, &there)?;
+    let added = Added {
+        number: new.len() as u64,
+        bytes: new.iter().map(|new| size(new.item)).sum(),
+    };
     check(conversation, added.number, added.bytes)?;
     let mut positions = next..;
     for some in new.chunks(AT_ONCE) {
@@ -243,6 +234,61 @@ pub(crate) async fn insert(
         tx.run(sql.rows(rows)).await?;
     }
     Ok(added)
+}
+
+/// Those items of a conversation that have the ids of these, as JSON by id.
+async fn present(
+    tx: &mut Tx,
+    tenant: &TenantId,
+    conversation: &str,
+    items: &[NewItem<'_>],
+) -> Result<HashMap<String, String>> {
+    let mut there = HashMap::new();
+    for some in items.chunks(AT_ONCE) {
+        let sql = Sql::new("SELECT id, item FROM conversation_items WHERE tenant = ")
+            .with("", tenant.as_str())
+            .with(" AND conversation = ", conversation)
+            .push(" AND id IN ")
+            .list(some.iter().map(|item| item.id));
+        for row in tx.all(sql).await? {
+            there.insert(row.text("id")?, row.text("item")?);
+        }
+    }
+    Ok(there)
+}
+
+/// The items without those that are there already, or stand twice among them.
+fn without_repeated<'a>(
+    conversation: &str,
+    items: &'a [NewItem<'a>],
+    there: &'a HashMap<String, String>,
+) -> Result<Vec<&'a NewItem<'a>>> {
+    let (mut new, mut taken) = (Vec::new(), Vec::new());
+    let own = |(id, item): (&'a String, &'a String)| (id.as_str(), item.as_str());
+    let mut known: HashMap<&str, &str> = there.iter().map(own).collect();
+    for (index, item) in items.iter().enumerate() {
+        match known.get(item.id) {
+            Some(known) if is_same(known, item.item) => {}
+            Some(_) => taken.push(index),
+            None => {
+                known.insert(item.id, item.item);
+                new.push(item);
+            }
+        }
+    }
+    match taken.is_empty() {
+        true => Ok(new),
+        false => Err(Error::ItemIdsTaken {
+            conversation: conversation.to_owned(),
+            indexes: taken,
+        }),
+    }
+}
+
+/// Whether two items say the same, in whatever order their fields are.
+fn is_same(one: &str, other: &str) -> bool {
+    let read = |item| serde_json::from_str::<serde_json::Value>(item);
+    one == other || matches!((read(one), read(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Counts what was added in the conversation's row.

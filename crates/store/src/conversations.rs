@@ -41,6 +41,8 @@ pub struct ConversationRecord {
     pub metadata: String,
     /// How many items it has.
     pub items: u64,
+    /// Bytes that it counts for: its items, its metadata and an overhead.
+    pub size: u64,
     /// Since when it is there.
     pub created_at: Timestamp,
 }
@@ -51,6 +53,7 @@ impl ConversationRecord {
             id: row.text("id")?,
             metadata: row.text("metadata")?,
             items: u64::try_from(row.int("items")?).unwrap_or_default(),
+            size: u64::try_from(row.int("size")?).unwrap_or_default(),
             created_at: row.time("created_at")?,
         })
     }
@@ -64,7 +67,9 @@ impl Store {
         new: &NewConversation<'_>,
     ) -> Result<ConversationRecord> {
         let now = Timestamp::now();
-        self.space().check(new.metadata.len() as u64)?;
+        let bytes: usize = new.items.iter().map(|new| new.item.len()).sum();
+        self.space()
+            .check(new.metadata.len().saturating_add(bytes) as u64)?;
         let sql = Sql::new(
             "INSERT INTO conversations
                  (tenant, id, metadata, items, size, next, created_at, expires_at)
@@ -76,26 +81,23 @@ impl Store {
         let mut tx = self.db().begin().await?;
         tenant.known(tx.run(sql).await)?;
         let added = conversation_items::insert(&mut tx, tenant, new.id, new.items, 0).await?;
+        let size = size.saturating_add(added.bytes);
+        conversation_items::check(new.id, added.number, size)?;
         conversation_items::count(&mut tx, tenant, new.id, &added).await?;
         tx.commit().await?;
-        let size = size.saturating_add(added.bytes);
         self.note_conversation_growth(tenant, size).await?;
         Ok(ConversationRecord {
             id: new.id.to_owned(),
             metadata: new.metadata.to_owned(),
             items: added.number,
+            size: size.unsigned_abs(),
             created_at: now,
         })
     }
 
     /// A conversation.
     pub async fn conversation(&self, tenant: &TenantId, id: &str) -> Result<ConversationRecord> {
-        let sql = Sql::new(
-            "SELECT id, metadata, items, created_at FROM conversations
-             WHERE tenant = $1 AND id = $2 AND expires_at > $3",
-        );
-        let sql = sql.bind(tenant.as_str()).bind(id).bind(Timestamp::now());
-        let row = self.db().one(sql).await?;
+        let row = self.db().one(live(tenant, id)).await?;
         let row = row.ok_or_else(|| Error::not_found(Kind::Conversation, id))?;
         ConversationRecord::read(&row)
     }
@@ -108,15 +110,24 @@ impl Store {
         metadata: &str,
     ) -> Result<ConversationRecord> {
         self.space().check(metadata.len() as u64)?;
+        let mut tx = self.db().begin().await?;
+        let row = tx.one(live(tenant, id).locking()).await?;
+        let row = row.ok_or_else(|| Error::not_found(Kind::Conversation, id))?;
+        let record = ConversationRecord::read(&row)?;
+        let growth = crate::items::size(metadata) - crate::items::size(&record.metadata);
         let sql = Sql::new(
-            "UPDATE conversations SET metadata = $1
-             WHERE tenant = $2 AND id = $3 AND expires_at > $4",
+            "UPDATE conversations SET metadata = $1, size = size + $2
+             WHERE tenant = $3 AND id = $4",
         );
-        let sql = sql.bind(metadata).bind(tenant.as_str()).bind(id);
-        match self.db().run(sql.bind(Timestamp::now())).await? {
-            0 => Err(Error::not_found(Kind::Conversation, id)),
-            _ => self.conversation(tenant, id).await,
-        }
+        let sql = sql.bind(metadata).bind(growth);
+        tx.run(sql.bind(tenant.as_str()).bind(id)).await?;
+        tx.commit().await?;
+        self.note_conversation_growth(tenant, growth).await?;
+        Ok(ConversationRecord {
+            metadata: metadata.to_owned(),
+            size: record.size.saturating_add_signed(growth),
+            ..record
+        })
     }
 
     /// Forgets a conversation with its items.
@@ -163,6 +174,14 @@ impl Store {
         let sql = sql.with(") AS sums WHERE so_far > ", bytes).push(")");
         self.db().run(sql).await.map(drop)
     }
+}
+
+fn live(tenant: &TenantId, id: &str) -> Sql {
+    let sql = Sql::new(
+        "SELECT id, metadata, items, size, created_at FROM conversations
+         WHERE tenant = $1 AND id = $2 AND expires_at > $3",
+    );
+    sql.bind(tenant.as_str()).bind(id).bind(Timestamp::now())
 }
 
 #[cfg(test)]

@@ -159,6 +159,18 @@ pub enum Error {
         /// The most of it.
         limit: u64,
     },
+    /// A conversation has other items with the ids of some that were to be added.
+    #[error(
+        "conversation `{conversation}` has other items with the ids of {} of these; send them \
+         with new ids, or without",
+        indexes.len()
+    )]
+    ItemIdsTaken {
+        /// The conversation.
+        conversation: String,
+        /// Which of the items that were to be added, by their place among them.
+        indexes: Vec<usize>,
+    },
     /// A value outside its bounds.
     #[error("{field}: {reason}")]
     Invalid {
@@ -281,6 +293,7 @@ impl Error {
             Error::Selector { .. } => "version-selector-invalid",
             Error::Nul => "nul-in-text",
             Error::ConversationFull { .. } => "conversation-full",
+            Error::ItemIdsTaken { .. } => "item-id-taken",
             Error::Invalid { .. } => "value-invalid",
             Error::Interrupted(_) => "upload-interrupted",
             Error::Damaged { .. } => "content-damaged",

@@ -93,9 +93,9 @@ mod usage;
 mod words;
 
 pub use blob::ContentStream;
-pub use chats::{ChatFilter, ChatRecord, NewChat};
+pub use chats::{ChatFilter, ChatPage, ChatRecord, NewChat};
 pub use config::StoreConfig;
-pub use conversation_items::MAX_CONVERSATION_ITEMS;
+pub use conversation_items::{MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS};
 pub use conversations::{ConversationRecord, NewConversation};
 pub use db::Engine;
 pub use error::{Error, Kind, Result};

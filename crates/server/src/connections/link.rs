@@ -184,8 +184,16 @@ pub(crate) struct Underway {
 
 impl Underway {
     /// Its sender is known.
-    pub(super) fn protect(&mut self) {
+    pub(crate) fn protect(&mut self) {
         self.count_once(PROTECTED, ALL_PROTECTED);
+    }
+
+    /// Its sender wants nothing at the moment: the connection may be closed for others.
+    pub(crate) fn unprotect(&mut self) {
+        if self.counted & ALL_PROTECTED != 0 {
+            self.counted -= PROTECTED;
+            self.add(PROTECTED.wrapping_neg());
+        }
     }
 
     /// Counts it as one of a tenant's requests until this is dropped.
@@ -283,6 +291,11 @@ mod tests {
         let _unknown = link.begin().unwrap();
         assert!(link.activity().is_evictable());
         known.protect();
+        known.protect();
+        assert!(!link.close_if_evictable());
+        known.unprotect();
+        known.unprotect();
+        assert!(link.activity().is_evictable() && !link.activity().is_idle());
         known.protect();
         assert!(!link.close_if_evictable());
         known.release();

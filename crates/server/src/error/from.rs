@@ -27,6 +27,7 @@ impl From<StoreError> for ApiError {
             | StoreError::Selector { .. }
             | StoreError::Nul
             | StoreError::ConversationFull { .. }
+            | StoreError::ItemIdsTaken { .. }
             | StoreError::Invalid { .. }
             | StoreError::Interrupted(_) => StatusCode::BAD_REQUEST,
             StoreError::FileTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,

@@ -21,7 +21,7 @@ use axum::routing::get;
 use prowess_wire::excerpt;
 
 pub(crate) use files::PURPOSES;
-pub(crate) use gateway::SocketMemories;
+pub(crate) use gateway::{OpenSockets, SocketMemories};
 pub(crate) use mcp::Mcp;
 pub(crate) use models::UpstreamLists;
 

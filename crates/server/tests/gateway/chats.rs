@@ -121,7 +121,10 @@ async fn a_stored_completion_is_noted_about_shown_and_forgotten() {
     assert_eq!(noted["metadata"], json!({"new": "note"}));
     assert_eq!(gateway.get(&path, &[]).await.json(), noted);
     let messages = gateway.get(&format!("{path}/messages"), &[]).await;
-    insta::assert_snapshot!("messages", masked(&messages.shown()));
+    let messages = messages
+        .shown()
+        .replace(answer["id"].as_str().unwrap(), "chatcmpl-…");
+    insta::assert_snapshot!("messages", masked(&messages));
     let newest = gateway
         .get(&format!("{path}/messages?limit=1&order=desc"), &[])
         .await;
@@ -132,7 +135,8 @@ async fn a_stored_completion_is_noted_about_shown_and_forgotten() {
     assert_eq!(gone["object"], "chat.completion.deleted");
     assert_eq!(gateway.get(&path, &[]).await.status, 404);
     assert_eq!(gateway.delete(&path, &[]).await.status, 404);
-    assert_eq!(gateway.post(&path, "{}").await.status, 404);
+    let gone = gateway.post(&path, r#"{"metadata": {}}"#).await;
+    assert_eq!(gone.status, 404);
 }
 
 #[tokio::test]
@@ -145,5 +149,35 @@ async fn a_stored_completion_is_its_tenants_alone() {
     for (key, number) in [(&one, 1), (&two, 0)] {
         let listed = gateway.get(PATH, &[("x-api-key", key)]).await.json();
         assert_eq!(listed["data"].as_array().unwrap().len(), number);
+    }
+}
+
+#[tokio::test]
+async fn an_update_of_a_completion_without_metadata_is_refused_and_removes_nothing() {
+    let gateway = Gateway::start().await;
+    let asked = stored("stage/hero", false).to_string();
+    let answer = gateway.post(PATH, asked).await.json();
+    let path = format!("{PATH}/{}", answer["id"].as_str().unwrap());
+    let refused = gateway.post(&path, "{}").await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert_eq!(refused.json()["error"]["param"], "metadata");
+    let kept = gateway.get(&path, &[]).await.json();
+    assert_eq!(kept["metadata"], json!({"topic": "weather"}));
+    let removed = gateway.post(&path, r#"{"metadata": null}"#).await.json();
+    assert_eq!(removed["metadata"], json!({}));
+}
+
+#[tokio::test]
+async fn a_streamed_completion_that_is_too_long_passes_and_is_not_stored() {
+    let gateway = Gateway::start().await;
+    for (pieces, number) in [(17, 0), (2, 1)] {
+        let (start, rest) = CHAT_STREAM.split_once("\n\n").unwrap();
+        let long = start.replace("Looking.", &"x".repeat(1 << 20));
+        let stream = format!("{long}\n\n").repeat(pieces) + rest;
+        gateway.upstream.answer(Told::sse(&stream));
+        let asked = stored("oai/m1", true).to_string();
+        let answer = gateway.post(PATH, asked).await;
+        assert!(answer.text() == stream);
+        assert_eq!(list(&gateway, "").await.len(), number, "{pieces}");
     }
 }

@@ -1,6 +1,6 @@
 //! Conversations that are kept here, and gone on in with any provider.
 
-use prowess_store::{KeyLimits, Scope};
+use prowess_store::{KeyLimits, NewItem, Scope, TenantId};
 use prowess_testkit::upstream::Answer as Told;
 use prowess_wire::Client;
 use serde_json::{Value, json};
@@ -264,4 +264,107 @@ async fn a_key_that_may_not_use_models_keeps_no_conversations() {
     assert_eq!(gateway.get(&path, &headers).await.status, 403);
     let chats = gateway.get("/v1/chat/completions", &headers).await;
     assert_eq!(chats.status, 403);
+}
+
+#[tokio::test]
+async fn an_update_without_metadata_is_refused_and_removes_nothing() {
+    let gateway = Gateway::start().await;
+    let id = begin(&gateway, json!({"metadata": {"topic": "demo"}})).await;
+    let path = format!("{PATH}/{id}");
+    let refused = gateway.post(&path, "{}").await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert_eq!(refused.json()["error"]["param"], "metadata");
+    let kept = gateway.get(&path, &[]).await.json();
+    assert_eq!(kept["metadata"], json!({"topic": "demo"}));
+    for none in [Value::Null, json!({})] {
+        let body = json!({"metadata": {"topic": "demo"}}).to_string();
+        gateway.post(&path, body).await;
+        let body = json!({ "metadata": none }).to_string();
+        let removed = gateway.post(&path, body).await.json();
+        assert_eq!(removed["metadata"], json!({}));
+    }
+}
+
+#[tokio::test]
+async fn an_item_that_is_sent_again_is_there_once_and_another_of_its_id_is_refused() {
+    let gateway = Gateway::start().await;
+    let item = |text: &str| {
+        let mut item = message(text);
+        item["id"] = "msg_1".into();
+        item
+    };
+    let id = begin(&gateway, json!({"items": [item("1")]})).await;
+    let path = format!("{PATH}/{id}/items");
+    let body = json!({"items": [item("1"), message("2")]}).to_string();
+    let again = gateway.post(&path, body).await;
+    assert_eq!(again.status, 200, "{}", again.text());
+    let body = json!({"items": [message("3"), item("other")]}).to_string();
+    let refused = gateway.post(&path, body).await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert_eq!(refused.json()["error"]["param"], "items[1].id");
+    assert_eq!(texts(&items(&gateway, &id).await), ["1", "2"]);
+    let twice = json!({"items": [item("1"), item("other")]}).to_string();
+    let refused = gateway.post(PATH, twice).await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert_eq!(refused.json()["error"]["param"], "items[1].id");
+}
+
+#[tokio::test]
+async fn what_an_answer_adds_under_ids_that_others_have_is_added_with_new_ids() {
+    let gateway = Gateway::start().await;
+    let id = begin(&gateway, json!({})).await;
+    // A server that numbers its items from the start in each answer.
+    for (asked, answered) in [("1", "one"), ("2", "two")] {
+        let answer = json!({
+            "id": "resp_up", "object": "response", "status": "completed",
+            "output": [{
+                "type": "message", "id": "msg_up", "role": "assistant", "status": "completed",
+                "content": [{"type": "output_text", "text": answered, "annotations": []}],
+            }],
+        });
+        gateway
+            .upstream
+            .answer(Told::json(200, &answer.to_string()));
+        let mut item = message(asked);
+        item["id"] = "msg_in".into();
+        let body = json!({"model": "rsp/m1", "input": [item], "conversation": id});
+        let answer = gateway.post("/v1/responses", body.to_string()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let said = items(&gateway, &id).await;
+    assert_eq!(texts(&said), ["1", "one", "2", "two"]);
+    let mut ids: Vec<&str> = said.iter().filter_map(|item| item["id"].as_str()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), 4);
+}
+
+#[tokio::test]
+async fn a_conversation_without_room_for_an_answer_is_refused_before_the_model_is_asked() {
+    let gateway = Gateway::start().await;
+    let tenant = TenantId::default_tenant();
+    let store = gateway.app.store();
+    let time = std::time::Duration::from_secs(24 * 3_600);
+    let id = begin(&gateway, json!({})).await;
+    let mut item = message(&"x".repeat(14 << 20));
+    item["id"] = "msg_1".into();
+    let item = item.to_string();
+    let new = [NewItem {
+        id: "msg_1",
+        item: &item,
+    }];
+    let added = store.add_conversation_items(&tenant, &id, &new, time);
+    added.await.unwrap();
+    let before = store.conversation(&tenant, &id).await.unwrap();
+    // There is room for the input, but not for an answer as well.
+    let input = "y".repeat((1 << 20) + (1 << 19));
+    let asked = json!({"model": "oai/m1", "input": input, "conversation": id});
+    let refused = gateway.post("/v1/responses", asked.to_string()).await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    let error = &refused.json()["error"];
+    assert_eq!(error["code"], "conversation-full", "{error}");
+    assert_eq!(error["param"], "conversation", "{error}");
+    assert!(gateway.upstream.requests().await.is_empty());
+    let after = store.conversation(&tenant, &id).await.unwrap();
+    assert_eq!(after, before);
 }

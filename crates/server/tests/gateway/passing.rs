@@ -137,3 +137,23 @@ async fn a_body_of_ten_megabytes_passes_and_one_over_the_limit_does_not() {
     "#);
     assert!(strict.upstream.requests().await.is_empty());
 }
+
+#[tokio::test]
+async fn a_text_with_the_prefix_of_a_compaction_passes_byte_for_byte() {
+    let gateway = Gateway::start().await;
+    for input in [
+        r#""What does  pw1c.AAAA mean?""#,
+        r#"[ {"role":"user", "content":"Hell\u00f6 pw1c.AAAA","id":"msg_1"},{"type":"reasoning","id":"rs_1","summary":[], "encrypted_content":"pw1c.AAAA" } ]"#,
+        r#"[{"type":"compaction","id":"cmp_1","encrypted_content":"gAAAA pw1c."} ,{"role":"user","content":"on"}]"#,
+    ] {
+        let body = |model: &str| {
+            format!(
+                "{{ \"model\" : \"{model}\",\n \"big\": 12345678901234567890123,\t\"input\": {input}}}\n"
+            )
+        };
+        gateway.upstream.answer(Told::json(200, "{}"));
+        let answer = gateway.post("/v1/responses", body("rsp/m1")).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(gateway.upstream.next_request().await.text(), body("m1"));
+    }
+}

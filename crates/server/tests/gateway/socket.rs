@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use prowess_server::{Secret, ServeOptions, Settings, serve};
+use prowess_skill::Limits;
+use prowess_store::{KeyLimits, Scope, TenantId};
 use prowess_testkit::upstream::Answer as Told;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,16 +28,15 @@ struct Listening {
 
 impl Listening {
     async fn start(settings: Settings) -> Listening {
+        Listening::start_with(settings, ServeOptions::default()).await
+    }
+
+    async fn start_with(settings: Settings, options: ServeOptions) -> Listening {
         let gateway = Gateway::with(settings).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let stop = CancellationToken::new();
-        let served = serve(
-            listener,
-            gateway.app.clone(),
-            stop.clone(),
-            ServeOptions::default(),
-        );
+        let served = serve(listener, gateway.app.clone(), stop.clone(), options);
         Listening {
             gateway,
             address,
@@ -60,6 +61,14 @@ impl Listening {
         let sent = self.gateway.upstream.next_request().await;
         serde_json::from_str(sent.text()).unwrap()
     }
+
+    /// Waits until the upstream's answer was given up.
+    async fn upstream_left(&self) {
+        let left = self.gateway.upstream.client_left();
+        tokio::time::timeout(Duration::from_secs(30), left)
+            .await
+            .unwrap();
+    }
 }
 
 struct Socket(WebSocketStream<TcpStream>);
@@ -68,6 +77,17 @@ impl Socket {
     async fn send(&mut self, message: &Value) {
         let text = message.to_string();
         self.0.send(Message::text(text)).await.unwrap();
+    }
+
+    /// The next message of any kind; nothing after the end.
+    async fn message(&mut self) -> Option<Message> {
+        let message = tokio::time::timeout(Duration::from_secs(30), self.0.next());
+        message.await.unwrap().and_then(Result::ok)
+    }
+
+    /// Reads up to the end.
+    async fn end(&mut self) {
+        while self.message().await.is_some() {}
     }
 
     /// The next event.
@@ -94,6 +114,20 @@ impl Socket {
             }
         }
     }
+}
+
+/// The status with which a socket was refused.
+fn refused(result: Result<Socket, Error>) -> u16 {
+    match result.err().unwrap() {
+        Error::Http(answer) => answer.status().as_u16(),
+        other => panic!("{other}"),
+    }
+}
+
+/// The first events of a stream, which has no end.
+fn unfinished() -> Told {
+    let end = MESSAGES_STREAM.find("event: content_block_stop").unwrap();
+    Told::sse(&MESSAGES_STREAM[..end]).hang()
 }
 
 fn create(model: &str, input: &str) -> Value {
@@ -264,4 +298,152 @@ async fn a_server_that_stops_closes_its_sockets() {
     }
     let served = tokio::time::timeout(Duration::from_secs(30), server.served);
     served.await.unwrap().unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_tenant_has_so_many_sockets_and_no_more() {
+    let server = Listening::start(Settings::default()).await;
+    let limits = KeyLimits::default();
+    let key = server.gateway.key("one", Scope::Use, &limits).await;
+    let mut open = Vec::new();
+    for _ in 0..64 {
+        open.push(server.connect(Some(&key)).await.unwrap());
+    }
+    assert_eq!(refused(server.connect(Some(&key)).await), 429);
+    let other = server.gateway.key("two", Scope::Use, &limits).await;
+    assert!(server.connect(Some(&other)).await.is_ok());
+    let mut first = open.remove(0);
+    first.0.close(None).await.unwrap();
+    first.end().await;
+    // The server notes the end after the client has seen it.
+    let again = async { while server.connect(Some(&key)).await.is_err() {} };
+    tokio::time::timeout(Duration::from_secs(30), again)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn an_idle_socket_makes_room_for_others_and_one_with_an_answer_does_not() {
+    let options = ServeOptions {
+        connections: 1,
+        ..ServeOptions::default()
+    };
+    let server = Listening::start_with(Settings::default(), options).await;
+    let mut idle = server.connect(None).await.unwrap();
+    let mut busy = server.connect(None).await.unwrap();
+    idle.end().await;
+    server.gateway.upstream.answer(unfinished());
+    busy.send(&create("ant/m1", "Hello")).await;
+    assert_eq!(busy.event().await["type"], "response.created");
+    assert_eq!(refused(server.connect(None).await), 503);
+}
+
+#[tokio::test]
+async fn a_ping_is_answered_during_an_answer() {
+    let server = Listening::start(Settings::default()).await;
+    for answer in [unfinished(), Told::never()] {
+        server.gateway.upstream.answer(answer);
+        let mut socket = server.connect(None).await.unwrap();
+        socket.send(&create("ant/m1", "Hello")).await;
+        server.sent().await;
+        let ping = Message::Ping("still there?".into());
+        socket.0.send(ping).await.unwrap();
+        let is_pong = |message| matches!(message, Message::Pong(bytes) if bytes == "still there?");
+        // The server's own pings must not make this wait for ever.
+        let pong = async { while !is_pong(socket.message().await.unwrap()) {} };
+        tokio::time::timeout(Duration::from_secs(30), pong)
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_closes_during_an_answer_ends_it() {
+    for answer in [unfinished(), Told::never()] {
+        let server = Listening::start(Settings::default()).await;
+        server.gateway.upstream.answer(answer);
+        let mut socket = server.connect(None).await.unwrap();
+        socket.send(&create("ant/m1", "Hello")).await;
+        server.sent().await;
+        // The connection itself stays open.
+        socket.0.send(Message::Close(None)).await.unwrap();
+        server.upstream_left().await;
+        socket.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_stops_reading_is_ended() {
+    let server = Listening::start(Settings {
+        idle: Duration::from_millis(200),
+        ..Settings::default()
+    })
+    .await;
+    let piece = &CHAT_STREAM[..CHAT_STREAM.find("\n\n").unwrap() + 2];
+    let piece = piece.replace("Looking.", &"x".repeat(10_000));
+    server.gateway.upstream.answer(Told::sse(&piece).endless());
+    let mut socket = server.connect(None).await.unwrap();
+    let mut message = create("oai/m1", "Hello");
+    message["store"] = false.into();
+    socket.send(&message).await;
+    server.upstream_left().await;
+    socket.end().await;
+}
+
+#[tokio::test]
+async fn a_warm_up_is_refused_as_a_request_is() {
+    let server = Listening::start(Settings::default()).await;
+    let mut message = create("oai/m1", "Earlier");
+    message["generate"] = false.into();
+    let slow = KeyLimits {
+        requests_per_minute: Some(1),
+        ..KeyLimits::default()
+    };
+    let slow = server.gateway.key("one", Scope::Use, &slow).await;
+    let mut socket = server.connect(Some(&slow)).await.unwrap();
+    let warm = socket.answer(&message).await;
+    assert_eq!(last(&warm)["status"], "completed");
+    assert_eq!(socket.answer(&message).await[0]["status"], 429);
+
+    let limits = KeyLimits::default();
+    let key = server.gateway.key("two", Scope::Use, &limits).await;
+    let mut socket = server.connect(Some(&key)).await.unwrap();
+    assert_eq!(last(&socket.answer(&message).await)["status"], "completed");
+    let tenant = TenantId::new("two").unwrap();
+    let store = server.gateway.app.store();
+    let record = store.authenticate(&key).await.unwrap().unwrap();
+    store.revoke_key(&tenant, &record.id).await.unwrap();
+    let after = socket.answer(&message).await;
+    assert_eq!(after[0]["status"], 401, "{after:?}");
+    assert_eq!(after[0]["error"]["code"], "key-unknown", "{after:?}");
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_message_count_as_those_of_a_body_do() {
+    let server = Listening::start(Settings {
+        request_bytes: 1 << 20,
+        body_bytes_in_flight: 0,
+        body_wait: Duration::ZERO,
+        skill_limits: Limits {
+            total_bytes: 1_000,
+            archive_bytes: 1_000,
+            ..Limits::default()
+        },
+        ..Settings::default()
+    })
+    .await;
+    server.gateway.upstream.answer(Told::never());
+    let large = "x".repeat(900_000);
+    let mut first = server.connect(None).await.unwrap();
+    first.send(&create("oai/m1", &large)).await;
+    server.sent().await;
+    let mut second = server.connect(None).await.unwrap();
+    let mut message = create("oai/m1", &large);
+    message["generate"] = false.into();
+    let busy = second.answer(&message).await;
+    assert_eq!(busy[0]["status"], 429, "{busy:?}");
+    assert_eq!(busy[0]["error"]["code"], "tenant-bodies-busy");
+    message["input"] = "short".into();
+    let well = second.answer(&message).await;
+    assert_eq!(last(&well)["status"], "completed");
 }

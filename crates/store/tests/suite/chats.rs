@@ -12,6 +12,8 @@ on_both_engines! {
     a_chat_is_updated_and_deleted,
     a_chat_of_another_tenant_is_not_found,
     a_chat_is_kept_until_its_time_is_over,
+    metadata_counts_for_the_size_of_a_chat,
+    a_page_of_large_chats_has_fewer_of_them,
 }
 
 fn notes(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -33,8 +35,8 @@ async fn save(bed: &Bed, store: &Store, id: &str, model: &str, seconds: u64) {
 }
 
 async fn listed(bed: &Bed, store: &Store, filter: ChatFilter) -> Vec<String> {
-    let chats = store.chats(&bed.tenant, &filter).await.unwrap();
-    chats.into_iter().map(|chat| chat.completion).collect()
+    let page = store.chats(&bed.tenant, &filter).await.unwrap();
+    page.chats.into_iter().map(|chat| chat.completion).collect()
 }
 
 fn five() -> ChatFilter {
@@ -56,13 +58,16 @@ async fn chats_are_listed_by_model_and_metadata_in_pages(bed: Bed) {
         limit: 1,
         ..five()
     };
-    // One more than asked for: there are more.
-    assert_eq!(listed(&bed, &store, newest.clone()).await, ["3", "2"]);
+    assert_eq!(listed(&bed, &store, newest.clone()).await, ["3"]);
+    let page = store.chats(&bed.tenant, &newest).await.unwrap();
+    assert!(page.has_more);
+    let page = store.chats(&bed.tenant, &five()).await.unwrap();
+    assert!(!page.has_more);
     let after = |id: &str, filter: ChatFilter| ChatFilter {
         after: Some(id.to_owned()),
         ..filter
     };
-    assert_eq!(listed(&bed, &store, after("3", newest)).await, ["2", "1"]);
+    assert_eq!(listed(&bed, &store, after("3", newest)).await, ["2"]);
     assert_eq!(listed(&bed, &store, after("1", five())).await, ["2", "3"]);
     let of_model = ChatFilter {
         model: Some("m1".to_owned()),
@@ -110,7 +115,7 @@ async fn a_chat_of_another_tenant_is_not_found(bed: Bed) {
     ] {
         assert_eq!(failed.unwrap_err().code(), "chat-completion-not-found");
     }
-    assert!(store.chats(&other, &five()).await.unwrap().is_empty());
+    assert!(store.chats(&other, &five()).await.unwrap().chats.is_empty());
     assert!(store.chat(&bed.tenant, "1").await.is_ok());
 }
 
@@ -122,4 +127,54 @@ async fn a_chat_is_kept_until_its_time_is_over(bed: Bed) {
     store.collect_garbage(Duration::ZERO).await.unwrap();
     save(&bed, &store, "1", "m2", 60).await;
     assert!(store.chat(&bed.tenant, "1").await.is_ok());
+}
+
+async fn metadata_counts_for_the_size_of_a_chat(bed: Bed) {
+    let store = bed.open().await;
+    save(&bed, &store, "1", "m1", 60).await;
+    // Its id, model, messages and completion.
+    let bare = 1_024 + 1 + 2 + 2 + 1;
+    let size = async || store.chat(&bed.tenant, "1").await.unwrap().size;
+    assert_eq!(size().await, bare + 256 + 2 + 256 + 6);
+    for (value, counted) in [("ä".repeat(500), 1_000), (String::new(), 0)] {
+        let metadata = notes(&[("key", &value)]);
+        let updated = store.update_chat(&bed.tenant, "1", &metadata).await;
+        let expected = bare + 256 + 3 + counted;
+        assert_eq!(updated.unwrap().size, expected);
+        assert_eq!(size().await, expected);
+    }
+    let updated = store.update_chat(&bed.tenant, "1", &notes(&[])).await;
+    assert_eq!(updated.unwrap().size, bare);
+    // One that is stored again counts once.
+    save(&bed, &store, "1", "m1", 60).await;
+    assert_eq!(size().await, bare + 256 + 2 + 256 + 6);
+}
+
+async fn a_page_of_large_chats_has_fewer_of_them(bed: Bed) {
+    let store = bed.open().await;
+    let metadata = notes(&[("n", "yes")]);
+    for (id, bytes) in [("1", 7 << 20), ("2", 7 << 20), ("3", 18 << 20), ("4", 5)] {
+        let new = NewChat {
+            id,
+            model: "m1",
+            metadata: &metadata,
+            messages: "[]",
+            completion: &"x".repeat(bytes),
+            expires_in: Duration::from_secs(60),
+        };
+        store.save_chat(&bed.tenant, &new).await.unwrap();
+    }
+    let mut filter = five();
+    for (ids, has_more) in [
+        (&["1", "2"][..], true),
+        // One alone is listed, however large.
+        (&["3"], true),
+        (&["4"], false),
+    ] {
+        let page = store.chats(&bed.tenant, &filter).await.unwrap();
+        let found: Vec<&str> = page.chats.iter().map(|chat| chat.id.as_str()).collect();
+        assert_eq!((found.as_slice(), page.has_more), (ids, has_more));
+        assert!(page.chats.iter().all(|chat| chat.metadata == metadata));
+        filter.after = page.chats.last().map(|chat| chat.id.clone());
+    }
 }

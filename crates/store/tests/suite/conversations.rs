@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prowess_store::{ConversationRecord, NewConversation, NewItem, Order, Store, TenantId};
+use prowess_store::{ConversationRecord, Error, NewConversation, NewItem, Order, Store, TenantId};
 
 use crate::bed::{Bed, on_both_engines};
 
@@ -14,6 +14,9 @@ on_both_engines! {
     a_conversation_has_an_end,
     items_that_are_added_at_once_all_have_their_place,
     an_unused_conversation_is_forgotten,
+    metadata_counts_for_the_size_of_a_conversation,
+    metadata_that_is_counted_leaves_less_room_for_items,
+    an_item_with_the_id_of_another_is_refused,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
@@ -42,8 +45,8 @@ async fn items_are_listed_in_order_and_in_pages(bed: Bed) {
     let store = bed.open().await;
     assert_eq!(begin(&bed, &store, &[item("1"), item("2")]).await.items, 2);
     add(&bed, &store, "3", DAY).await;
-    let all = store.all_conversation_items(&bed.tenant, "conv_1");
-    assert_eq!(all.await.unwrap(), ["1", "2", "3"]);
+    let all = store.conversation_with_items(&bed.tenant, "conv_1");
+    assert_eq!(all.await.unwrap().1, ["1", "2", "3"]);
     let list = async |order, after, limit| {
         let items = store.conversation_items(&bed.tenant, "conv_1", order, after, limit);
         items.await
@@ -78,8 +81,8 @@ async fn an_item_that_is_there_is_not_added_again(bed: Bed) {
     let twice = [item("1"), item("2"), item("2")];
     let added = store.add_conversation_items(&bed.tenant, "conv_1", &twice, DAY);
     added.await.unwrap();
-    let all = store.all_conversation_items(&bed.tenant, "conv_1");
-    assert_eq!(all.await.unwrap(), ["1", "2"]);
+    let all = store.conversation_with_items(&bed.tenant, "conv_1");
+    assert_eq!(all.await.unwrap().1, ["1", "2"]);
     let record = store.conversation(&bed.tenant, "conv_1").await.unwrap();
     assert_eq!(record.items, 2);
 }
@@ -120,7 +123,7 @@ async fn a_conversation_of_another_tenant_is_not_found(bed: Bed) {
         store.conversation(&other, id).await.map(drop),
         store.update_conversation(&other, id, "{}").await.map(drop),
         store.delete_conversation(&other, id).await,
-        store.all_conversation_items(&other, id).await.map(drop),
+        store.conversation_with_items(&other, id).await.map(drop),
         store
             .conversation_items(&other, id, down, None, 5)
             .await
@@ -133,8 +136,8 @@ async fn a_conversation_of_another_tenant_is_not_found(bed: Bed) {
     ] {
         assert_eq!(failed.unwrap_err().code(), "conversation-not-found");
     }
-    let all = store.all_conversation_items(&bed.tenant, id).await;
-    assert_eq!(all.unwrap(), ["1"]);
+    let all = store.conversation_with_items(&bed.tenant, id).await;
+    assert_eq!(all.unwrap().1, ["1"]);
 }
 
 async fn a_conversation_has_an_end(bed: Bed) {
@@ -151,7 +154,7 @@ async fn a_conversation_has_an_end(bed: Bed) {
     assert_eq!(add("3").await.unwrap_err().code(), "conversation-full");
     let record = store.conversation(&bed.tenant, "conv_1").await.unwrap();
     assert_eq!(record.items, 2);
-    let ids: Vec<String> = (0..10_001).map(|n| n.to_string()).collect();
+    let ids: Vec<String> = (0..10_001).map(|n| format!("n{n}")).collect();
     let many: Vec<NewItem<'_>> = ids.iter().map(|id| item(id)).collect();
     let added = store.add_conversation_items(&bed.tenant, "conv_1", &many, DAY);
     assert_eq!(added.await.unwrap_err().code(), "conversation-full");
@@ -174,8 +177,8 @@ async fn items_that_are_added_at_once_all_have_their_place(bed: Bed) {
     for added in [a, b, c] {
         added.unwrap();
     }
-    let all = store.all_conversation_items(&bed.tenant, "conv_1");
-    let mut all = all.await.unwrap();
+    let all = store.conversation_with_items(&bed.tenant, "conv_1");
+    let (_, mut all) = all.await.unwrap();
     all.sort();
     assert_eq!(all, ["a", "b", "c"]);
 }
@@ -188,4 +191,80 @@ async fn an_unused_conversation_is_forgotten(bed: Bed) {
     store.collect_garbage(Duration::ZERO).await.unwrap();
     // Its id is free again.
     begin(&bed, &store, &[]).await;
+}
+
+async fn metadata_counts_for_the_size_of_a_conversation(bed: Bed) {
+    let store = bed.open().await;
+    let made = begin(&bed, &store, &[item("12345")]).await;
+    assert_eq!(made.size, 1_024 + 9 + 5);
+    let size = async || {
+        let record = store.conversation(&bed.tenant, "conv_1").await;
+        record.unwrap().size
+    };
+    assert_eq!(size().await, made.size);
+    // Bytes, not characters; and what was there before counts no longer.
+    for metadata in [r#"{"a":"äöü"}"#.repeat(100), "{}".to_owned()] {
+        let updated = store.update_conversation(&bed.tenant, "conv_1", &metadata);
+        let expected = 1_024 + metadata.len() as u64 + 5;
+        assert_eq!(updated.await.unwrap().size, expected);
+        assert_eq!(size().await, expected);
+    }
+    add(&bed, &store, "678", DAY).await;
+    assert_eq!(size().await, 1_024 + 2 + 5 + 3);
+}
+
+async fn metadata_that_is_counted_leaves_less_room_for_items(bed: Bed) {
+    let store = bed.open().await;
+    let large = "x".repeat(16 << 20);
+    let items = [NewItem {
+        id: "1",
+        item: &large,
+    }];
+    let new = NewConversation {
+        id: "conv_1",
+        metadata: "{}",
+        items: &items,
+        expires_in: DAY,
+    };
+    let full = store.create_conversation(&bed.tenant, &new).await;
+    assert_eq!(full.unwrap_err().code(), "conversation-full");
+    assert!(store.conversation(&bed.tenant, "conv_1").await.is_err());
+}
+
+async fn an_item_with_the_id_of_another_is_refused(bed: Bed) {
+    let store = bed.open().await;
+    let item = |id, item| NewItem { id, item };
+    begin(&bed, &store, &[item("a", r#"{"x":1,"y":2}"#)]).await;
+    let add = async |items: &[NewItem<'_>]| {
+        let added = store.add_conversation_items(&bed.tenant, "conv_1", items, DAY);
+        match added.await {
+            Ok(()) => Vec::new(),
+            Err(Error::ItemIdsTaken { indexes, .. }) => indexes,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let others = [
+        item("b", "1"),
+        item("a", r#"{"x":1}"#),
+        item("b", "1"),
+        item("b", "2"),
+    ];
+    assert_eq!(add(&others).await, [1, 3]);
+    // Then none is added.
+    let all = store.conversation_with_items(&bed.tenant, "conv_1");
+    let (record, all) = all.await.unwrap();
+    assert_eq!((record.items, all.len()), (1, 1));
+    // The same in another order is the same.
+    let same = [item("a", r#"{"y":2, "x":1}"#), item("b", "1")];
+    assert!(add(&same).await.is_empty());
+    let all = store.conversation_with_items(&bed.tenant, "conv_1");
+    assert_eq!(all.await.unwrap().1, [r#"{"x":1,"y":2}"#, "1"]);
+    let twice = NewConversation {
+        id: "conv_2",
+        metadata: "{}",
+        items: &[item("a", "1"), item("a", "2")],
+        expires_in: DAY,
+    };
+    let refused = store.create_conversation(&bed.tenant, &twice).await;
+    assert_eq!(refused.unwrap_err().code(), "item-id-taken");
 }

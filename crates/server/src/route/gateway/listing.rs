@@ -42,14 +42,19 @@ impl Listing {
         let limit = self.limit as usize;
         let has_more = items.len() > limit;
         items.truncate(limit);
-        json!({
-            "object": "list",
-            "first_id": items.first().and_then(id),
-            "last_id": items.last().and_then(id),
-            "has_more": has_more,
-            "data": items,
-        })
+        page(&items, has_more)
     }
+}
+
+/// The list of what is on a page.
+pub(super) fn page(items: &[Value], has_more: bool) -> Value {
+    json!({
+        "object": "list",
+        "first_id": items.first().and_then(id),
+        "last_id": items.last().and_then(id),
+        "has_more": has_more,
+        "data": items,
+    })
 }
 
 /// An item's id.

@@ -38,7 +38,7 @@ pub(crate) use body::read as read_body;
 pub(super) use failure::Failure;
 pub(crate) use forward::forward;
 pub(super) use forward::on_behalf;
-pub(crate) use socket::Memories as SocketMemories;
+pub(crate) use socket::{Memories as SocketMemories, OpenSockets};
 
 use super::{MOUNTS, ROOT};
 use crate::app::App;

@@ -25,7 +25,7 @@ mod shift;
 
 use bytes::Bytes;
 use prowess_provider::{Incoming, Route, Target, Task};
-use prowess_store::{Error as StoreError, MAX_CONVERSATION_ITEMS};
+use prowess_store::{ConversationRecord, Error as StoreError};
 use prowess_wire::Client;
 use prowess_wire::raw::Edit;
 use serde_json::Value;
@@ -92,7 +92,7 @@ struct Before {
     /// Whether the answer that the request names is kept here.
     previous: bool,
     /// The conversation that the request belongs to, if it is kept here.
-    conversation: Option<String>,
+    conversation: Option<ConversationRecord>,
 }
 
 /// The items of a request itself.
@@ -138,12 +138,14 @@ impl Asked<'_> {
         if native && !before.previous && before.conversation.is_none() && !input.changed {
             return Ok(None);
         }
+        if let Some(record) = &before.conversation
+            && self.incoming.task == Task::Generate
+        {
+            conversation::check_room(record, &input.items)?;
+        }
         let mut said = before.items;
         let old = said.len();
         said.extend(input.items);
-        if before.conversation.is_some() && said.len() >= MAX_CONVERSATION_ITEMS {
-            return Err(refusals::conversation_full());
-        }
         let mut sent = items::sendable(&said);
         if native {
             items::without_foreign_thoughts(&mut sent);
@@ -175,7 +177,8 @@ impl Asked<'_> {
         }
         let body = self.incoming.raw.edited(&edits).into();
         let shift = InputShift::new(old, (old > 0 || input.changed).then_some(self.incoming.raw));
-        let kept = self.kept(native, said, old, before.conversation, shift);
+        let conversation = before.conversation.map(|record| record.id);
+        let kept = self.kept(native, said, old, conversation, shift);
         Ok(Some((body, kept)))
     }
 
@@ -202,11 +205,11 @@ impl Asked<'_> {
                 }
                 Err(error) => Err(ApiError::from(error).into()),
             },
-            (None, Some(id)) => match conversation::items(store, tenant, &id).await? {
-                Some(items) => Ok(Before {
+            (None, Some(id)) => match conversation::load(store, tenant, &id).await? {
+                Some((record, items)) => Ok(Before {
                     items,
                     previous: false,
-                    conversation: Some(id),
+                    conversation: Some(record),
                 }),
                 None if native => Ok(Before::default()),
                 None => Err(refusals::conversation_not_found(&id)),
@@ -228,7 +231,7 @@ impl Asked<'_> {
             .any(|target| self.speaks(target));
         let stores = self.incoming.raw.get("store") != Some("false");
         let mut items = items::input(input)?;
-        let mut changed = compaction::may_be_in(input);
+        let mut changed = compaction::is_among(&items);
         for (index, id) in &references {
             let item = found.get_mut(id);
             match (item, items.get_mut(*index)) {

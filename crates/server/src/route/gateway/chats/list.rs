@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::error::ApiError;
 use crate::extract::Query;
-use crate::route::gateway::listing::{Listing, invalid};
+use crate::route::gateway::listing::{Listing, invalid, page};
 
 /// Notes by which a list can be narrowed.
 const MAX_NOTES: usize = 16;
@@ -35,8 +35,8 @@ pub(super) async fn list(
     };
     let found = app.store().chats(&caller.tenant, &filter).await;
     let found = found.map_err(failed(""))?;
-    let found: Result<Vec<Value>, ApiError> = found.iter().map(shown).collect();
-    Ok(Json(listing.cut(found?)))
+    let chats: Result<Vec<Value>, ApiError> = found.chats.iter().map(shown).collect();
+    Ok(Json(page(&chats?, found.has_more)))
 }
 
 fn notes(query: &Query) -> Result<BTreeMap<String, String>, ApiError> {

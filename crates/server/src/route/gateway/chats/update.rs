@@ -18,7 +18,7 @@ pub(super) async fn update(
 ) -> Result<axum::Json<Value>, ApiError> {
     caller.may(Need::UseModels)?;
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
-    let metadata = metadata::read(body.get("metadata"))?;
+    let metadata = metadata::read_replacement(&body)?;
     let store = app.store();
     let record = store.update_chat(&caller.tenant, &id, &metadata).await;
     shown(&record.map_err(failed(&id))?).map(axum::Json)

@@ -4,7 +4,7 @@ use axum::extract::{FromRequest, Request, State};
 use prowess_store::NewConversation;
 use serde_json::{Map, Value};
 
-use super::{kept, new_items, read_items, shown};
+use super::{failed, kept, new_items, read_items, shown};
 use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::error::ApiError;
@@ -20,8 +20,9 @@ pub(super) async fn create(
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
     let metadata = metadata::write(&metadata::read(body.get("metadata"))?).to_string();
     let items = read_items(body.get("items"))?;
+    let id = kept::new_id("conv");
     let new = NewConversation {
-        id: &kept::new_id("conv"),
+        id: &id,
         metadata: &metadata,
         items: &new_items(&items),
         expires_in: app.settings().responses_kept,
@@ -29,6 +30,7 @@ pub(super) async fn create(
     let made = app
         .store()
         .create_conversation(&caller.tenant, &new)
-        .await?;
+        .await
+        .map_err(failed(&id))?;
     Ok(axum::Json(shown(&made)))
 }

@@ -116,6 +116,13 @@ fn failed(id: &str) -> impl Fn(StoreError) -> ApiError + '_ {
             field: "after",
             reason,
         } => invalid("after", &reason),
+        StoreError::ItemIdsTaken { indexes, .. } => {
+            let index = indexes.first().copied().unwrap_or_default();
+            invalid(
+                &format!("items[{index}].id"),
+                "another item of this conversation has this id; send another, or none",
+            )
+        }
         other => other.into(),
     }
 }

@@ -18,7 +18,7 @@ pub(super) async fn update(
 ) -> Result<axum::Json<Value>, ApiError> {
     caller.may(Need::UseModels)?;
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
-    let metadata = metadata::write(&metadata::read(body.get("metadata"))?).to_string();
+    let metadata = metadata::write(&metadata::read_replacement(&body)?).to_string();
     let store = app.store();
     let record = store
         .update_conversation(&caller.tenant, &id, &metadata)

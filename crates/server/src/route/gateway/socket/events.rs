@@ -1,7 +1,7 @@
 //! What a client is sent: the events of an answer, each as the text of a message.
 
 use axum::body::{Body, to_bytes};
-use axum::extract::ws::{Message, WebSocket};
+use axum::extract::ws::Message;
 use axum::http::StatusCode;
 use axum::response::Response;
 use bytes::Bytes;
@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 use super::super::answer::is_event_stream;
 use super::super::responses::replay;
 use super::super::stored::completed;
+use super::connection::{Connection, Gone};
 
 /// Bytes of one event, and of an answer that is no stream.
-const MOST: usize = 16 << 20;
+pub(super) const MOST: usize = 16 << 20;
 
 /// An event that tells of an error.
 pub(super) fn error(status: StatusCode, error: Value) -> Message {
@@ -44,45 +45,54 @@ pub(super) fn limit_reached(lifetime: bool) -> Message {
 }
 
 /// Sends an answer that is there as events.
-pub(super) async fn replay(socket: &mut WebSocket, response: &Value) -> Result<(), axum::Error> {
+pub(super) async fn replay(connection: &mut Connection, response: &Value) -> Result<(), Gone> {
     let mut parser = SseParser::new(MOST);
     let mut events = Vec::new();
     // They were just written.
     let _ = parser.push(&replay::events(response, None), &mut events);
     for event in events {
-        socket.send(Message::Text(event.data.into())).await?;
+        connection.send(Message::Text(event.data.into())).await?;
     }
     Ok(())
 }
 
 /// Sends all events of an answer; gives the answer if it came to its end.
 pub(super) async fn send_all(
-    socket: &mut WebSocket,
+    connection: &mut Connection,
     answered: Response,
-) -> Result<Option<Value>, axum::Error> {
+) -> Result<Option<Value>, Gone> {
     // What is in the extensions counts the request until its end.
     let (head, body) = answered.into_parts();
     if !is_event_stream(&head.headers) {
-        return send_whole(socket, head.status, body).await;
+        return send_whole(connection, head.status, body).await;
     }
     let mut bytes = body.into_data_stream();
     let mut parser = SseParser::new(MOST);
     let mut whole = None;
-    while let Some(piece) = bytes.next().await {
+    while let Some(piece) = connection.during(bytes.next()).await? {
+        let Ok(piece) = piece else {
+            let inner = broken("the answer broke off");
+            connection
+                .send(error(StatusCode::BAD_GATEWAY, inner))
+                .await?;
+            return Ok(None);
+        };
         let mut events = Vec::new();
-        if parser.push(&piece?, &mut events).is_err() {
+        if parser.push(&piece, &mut events).is_err() {
             let inner = broken("an event of the answer is too long");
-            socket.send(error(StatusCode::BAD_GATEWAY, inner)).await?;
+            connection
+                .send(error(StatusCode::BAD_GATEWAY, inner))
+                .await?;
             return Ok(None);
         }
         if events.is_empty() {
             // A sign of life, which also finds out whether the client is still there.
-            socket.send(Message::Ping(Bytes::new())).await?;
+            connection.send(Message::Ping(Bytes::new())).await?;
         }
         for event in events {
             whole = completed(&event.data).or(whole);
             if event.data != "[DONE]" {
-                socket.send(Message::Text(event.data.into())).await?;
+                connection.send(Message::Text(event.data.into())).await?;
             }
         }
     }
@@ -91,21 +101,22 @@ pub(super) async fn send_all(
 
 /// An answer that is no stream: an error, as a rule.
 async fn send_whole(
-    socket: &mut WebSocket,
+    connection: &mut Connection,
     status: StatusCode,
     body: Body,
-) -> Result<Option<Value>, axum::Error> {
-    let bytes = to_bytes(body, MOST).await.unwrap_or_default();
+) -> Result<Option<Value>, Gone> {
+    let bytes = connection.during(to_bytes(body, MOST)).await?;
+    let bytes = bytes.unwrap_or_default();
     let mut body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     if status.is_success() && body.is_object() {
-        replay(socket, &body).await?;
+        replay(connection, &body).await?;
         return Ok(Some(body));
     }
     let inner = match body.get_mut("error") {
         Some(inner) if inner.is_object() => inner.take(),
         _ => broken("the answer was no answer"),
     };
-    socket.send(error(status, inner)).await?;
+    connection.send(error(status, inner)).await?;
     Ok(None)
 }
 

@@ -34,6 +34,7 @@ impl Memories {
             memories: self.clone(),
             tenant: tenant.clone(),
             last: None,
+            pending: None,
         }
     }
 
@@ -68,60 +69,96 @@ pub(super) struct Memory {
     memories: Memories,
     tenant: TenantId,
     last: Option<Last>,
+    /// All up to the answer that is being made.
+    pending: Option<Items>,
 }
 
 /// An answer, and all that was said up to it.
 struct Last {
     id: String,
-    items: Vec<Value>,
-    bytes: usize,
+    items: Items,
+}
+
+/// Items as JSON, with commas between them; many times smaller than their values. They are
+/// counted until this is dropped.
+struct Items {
+    memories: Memories,
+    tenant: TenantId,
+    text: String,
+}
+
+impl Items {
+    /// The same with more, if there is room for it.
+    fn with<'a>(mut self, items: impl Iterator<Item = &'a Value>) -> Option<Items> {
+        for item in items {
+            let item = item.to_string();
+            let bytes = item.len() + 1;
+            let fits = self.text.len() + bytes <= MAX_BYTES;
+            if !fits || !self.memories.take(&self.tenant, bytes) {
+                tracing::debug!("an answer is too long to be remembered");
+                return None;
+            }
+            self.text.push_str(&item);
+            self.text.push(',');
+        }
+        Some(self)
+    }
+
+    fn values(&self) -> Vec<Value> {
+        let list = format!("[{}]", self.text.trim_end_matches(','));
+        // It was written here.
+        serde_json::from_str(&list).unwrap_or_default()
+    }
+}
+
+impl Drop for Items {
+    fn drop(&mut self) {
+        self.memories.give_back(&self.tenant, self.text.len());
+    }
 }
 
 impl Memory {
+    /// Bytes of what is remembered.
+    pub(super) fn bytes(&self) -> usize {
+        self.last.as_ref().map_or(0, |last| last.items.text.len())
+    }
+
     /// Puts what was said before in front of a message that goes on from the last answer.
     pub(super) fn resume(&self, create: Create) -> Create {
         match &self.last {
-            Some(last) if create.previous() == Some(&last.id) => create.after(&last.items),
+            Some(last) if create.previous() == Some(&last.id) => create.after(&last.items.values()),
             _ => create,
         }
     }
 
-    /// Remembers an answer in place of the one before.
-    pub(super) fn remember(&mut self, create: &Create, response: &Value) {
-        self.forget();
-        let id = response.get("id").and_then(Value::as_str);
-        let Some(id) = id.filter(|_| create.is_whole()) else {
+    /// Remembers a message that will be answered, in place of all before.
+    pub(super) fn begin(&mut self, create: &Create) {
+        self.last = None;
+        self.pending = None;
+        let needed = create.is_whole() && !(create.stores && create.generate);
+        if needed {
+            let none = Items {
+                memories: self.memories.clone(),
+                tenant: self.tenant.clone(),
+                text: String::new(),
+            };
+            self.pending = none.with(items_of(create.input()).iter());
+        }
+    }
+
+    /// Remembers the answer to it, if there is one.
+    pub(super) fn finish(&mut self, response: Option<&Value>) {
+        let pending = self.pending.take();
+        let id = response.and_then(|response| response.get("id")?.as_str());
+        let (Some(id), Some(items)) = (id, pending) else {
             return;
         };
-        let output = response.get("output").and_then(Value::as_array);
+        let output = response.and_then(|response| response.get("output")?.as_array());
         let output = output.into_iter().flatten().filter(|item| is_lasting(item));
-        let items: Vec<Value> = items_of(create.input())
-            .iter()
-            .chain(output)
-            .cloned()
-            .collect();
-        let bytes: usize = items.iter().map(|item| item.to_string().len()).sum();
-        if bytes > MAX_BYTES || !self.memories.take(&self.tenant, bytes) {
-            tracing::debug!(bytes, "an answer is too long to be remembered");
-            return;
-        }
-        self.last = Some(Last {
+        self.last = items.with(output).map(|items| Last {
             id: id.to_owned(),
             items,
-            bytes,
         });
-    }
-
-    pub(super) fn forget(&mut self) {
-        if let Some(last) = self.last.take() {
-            self.memories.give_back(&self.tenant, last.bytes);
-        }
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        self.forget();
     }
 }
 
@@ -142,22 +179,27 @@ mod tests {
         Create::read(&message.to_string()).unwrap()
     }
 
+    fn remember(memory: &mut Memory, create: &Create, response: &Value) {
+        memory.begin(create);
+        memory.finish(Some(response));
+    }
+
     #[test]
     fn what_is_remembered_is_bounded_and_given_back() {
         let memories = Memories::default();
         let (one, two) = (TenantId::new("one").unwrap(), TenantId::new("two").unwrap());
         let response = json!({"id": "resp_1", "output": []});
-        let large = "x".repeat(3 << 20);
+        let large = create(&"x".repeat(3 << 20));
         let mut of_one: Vec<Memory> = Vec::new();
         for _ in 0..30 {
             let mut memory = memories.of(&one);
-            memory.remember(&create(&large), &response);
+            remember(&mut memory, &large, &response);
             of_one.push(memory);
         }
         let kept = of_one.iter().filter(|memory| memory.last.is_some()).count();
         assert_eq!(kept, TENANT_BYTES / (3 << 20));
         let mut other = memories.of(&two);
-        other.remember(&create("Hi"), &response);
+        remember(&mut other, &create("Hi"), &response);
         assert!(other.last.is_some(), "another tenant has room");
         drop((of_one, other));
         let sums = memories.sums();
@@ -168,9 +210,9 @@ mod tests {
     fn an_answer_that_is_too_long_is_not_remembered() {
         let mut memory = Memories::default().of(&TenantId::default_tenant());
         let response = json!({"id": "resp_1", "output": []});
-        memory.remember(&create("Hi"), &response);
+        remember(&mut memory, &create("Hi"), &response);
         assert!(memory.last.is_some());
-        memory.remember(&create(&"x".repeat(MAX_BYTES)), &response);
+        remember(&mut memory, &create(&"x".repeat(MAX_BYTES)), &response);
         assert!(memory.last.is_none());
     }
 }

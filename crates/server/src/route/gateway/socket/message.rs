@@ -57,6 +57,10 @@ impl Create {
         self.fields.get("previous_response_id")?.as_str()
     }
 
+    pub(super) fn model(&self) -> Option<&str> {
+        self.fields.get("model")?.as_str()
+    }
+
     /// Whether all that was said is in it.
     pub(super) fn is_whole(&self) -> bool {
         let names = |key: &str| self.fields.get(key).is_some_and(|value| !value.is_null());

@@ -3,53 +3,60 @@
 //!
 //! Each message is a request like any other: it is checked for its key, limits and body as
 //! one that comes over HTTP, and takes the same way. The connection counts as a request of
-//! its tenant that is under way, from its first byte to its last.
+//! its tenant that is under way, from its first byte to its last; between two answers it may
+//! be closed for others.
 //!
 //! | module | owns |
 //! |---|---|
+//! | `open` | how many sockets there may be |
+//! | `connection` | reading and writing, in bounded time |
+//! | `turn` | one message and its answer |
 //! | `message` | what a client sends, as the body of a request |
 //! | `memory` | the last answer, where it is not stored |
 //! | `events` | what a client is sent |
 
+mod connection;
 mod events;
 mod memory;
 mod message;
+mod open;
+mod turn;
 
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
 use axum::Extension;
-use axum::body::Body;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::header::{ALLOW, CONNECTION, CONTENT_TYPE, UPGRADE};
-use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use prowess_store::TenantId;
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 pub(crate) use memory::Memories;
+pub(crate) use open::OpenSockets;
 
+use self::connection::{Connection, Gone};
 use self::memory::Memory;
-use self::message::Create;
-use super::{Wanted, forward};
+use self::open::OpenSocket;
 use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::connections::{Close, Takeover, Underway, current};
-use crate::context::Exchange;
 use crate::error::ApiError;
 use crate::route::wrong_method;
-use prowess_provider::Task;
-use prowess_wire::Client;
 
 /// How long a connection may be without a message.
 const IDLE: Duration = Duration::from_secs(15 * 60);
 /// How long a connection may last.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
-/// What its requests are called in the log.
-const ROUTE: &str = "/v1/responses";
+/// How long one answer may take, which may outlast the connection's time.
+const MAX_TURN: Duration = Duration::from_secs(60 * 60);
+/// Bytes that wait to be written: one event, and answers to pings.
+const MAX_WRITE_BUFFER_BYTES: usize = 2 * events::MOST;
 
 /// Takes a connection over.
 pub(super) async fn connect(
@@ -71,14 +78,24 @@ pub(super) async fn connect(
         ApiError::new(rejection.status(), "websocket-refused", message)
     })?;
     let limit = app.settings().request_bytes;
+    let open = app.open_sockets().open(&caller)?;
+    let mut underway = current::take();
+    if let Some(underway) = &mut underway {
+        underway.unprotect();
+    }
     let session = Session {
         memory: app.socket_memories().of(&caller.tenant),
+        tenant: caller.tenant,
         app,
         headers: for_requests(headers),
         takeover: takeover.map(|Extension(takeover)| takeover),
-        _underway: current::take(),
+        underway,
+        _open: open,
     };
-    let upgrade = upgrade.max_message_size(limit).max_frame_size(limit);
+    let upgrade = upgrade
+        .max_message_size(limit)
+        .max_frame_size(limit)
+        .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES);
     Ok(upgrade.on_upgrade(move |socket| session.serve(socket)))
 }
 
@@ -100,107 +117,94 @@ fn for_requests(mut headers: HeaderMap) -> HeaderMap {
 /// One connection.
 struct Session {
     app: App,
+    tenant: TenantId,
     headers: HeaderMap,
     memory: Memory,
     takeover: Option<Takeover>,
-    /// Counts the connection, and keeps it from being closed for others.
-    _underway: Option<Underway>,
+    /// Counts the connection, and keeps it from being closed for others during a turn.
+    underway: Option<Underway>,
+    _open: OpenSocket,
 }
 
 /// Why a connection ends.
 enum End {
-    /// The client is gone.
+    /// The client is gone, or does not read.
     Gone,
     /// With a code and a reason.
-    Said(u16, &'static str),
+    Closed(u16, &'static str),
 }
 
 impl Session {
-    async fn serve(mut self, mut socket: WebSocket) {
-        let lifetime = Instant::now() + LIFETIME;
+    async fn serve(mut self, socket: WebSocket) {
         let takeover = self.takeover.clone();
-        let end = tokio::select! {
-            biased;
-            () = closed(takeover.as_ref(), Close::Now) => End::Gone,
-            end = self.attend(&mut socket, lifetime) => end,
+        let mut connection = Connection::new(socket, self.app.settings().idle);
+        let served = async {
+            match self.attend(&mut connection).await {
+                End::Gone => connection.confirm_close().await,
+                End::Closed(code, reason) => connection.close(code, reason).await,
+            }
         };
-        if let End::Said(code, reason) = end {
-            let frame = CloseFrame {
-                code,
-                reason: reason.into(),
-            };
-            // Whoever is gone hears nothing.
-            let _ = socket.send(Message::Close(Some(frame))).await;
+        tokio::select! {
+            biased;
+            () = closed(takeover.as_ref(), Close::Now) => {}
+            () = served => {}
         }
     }
 
     /// Answers messages, one after the other.
-    async fn attend(&mut self, socket: &mut WebSocket, lifetime: Instant) -> End {
+    async fn attend(&mut self, connection: &mut Connection) -> End {
+        let lifetime = Instant::now() + LIFETIME;
         loop {
             let takeover = self.takeover.clone();
             let until = lifetime.min(Instant::now() + IDLE);
             let received = tokio::select! {
                 biased;
                 () = closed(takeover.as_ref(), Close::Gracefully) => {
-                    return End::Said(close_code::AWAY, "the server stops");
+                    return End::Closed(close_code::AWAY, "the server stops");
                 }
-                received = timeout_at(until, socket.recv()) => received,
+                received = timeout_at(until, connection.receive()) => received,
             };
-            let Ok(received) = received else {
-                let limit = events::limit_reached(Instant::now() >= lifetime);
-                let _ = socket.send(limit).await;
-                return End::Said(close_code::NORMAL, "the connection was open for too long");
+            let message = match received {
+                Ok(Ok(message)) => message,
+                Ok(Err(Gone)) => return End::Gone,
+                Err(_) => return too_long(connection, Instant::now() >= lifetime).await,
             };
-            let sent = match received {
-                Some(Ok(Message::Text(text))) => self.turn(socket, text.as_str()).await,
-                Some(Ok(Message::Binary(_))) => {
-                    let error = events::error(StatusCode::BAD_REQUEST, message::not_text());
-                    socket.send(error).await
-                }
-                Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Gone,
-            };
-            if sent.is_err() {
-                return End::Gone;
+            self.protect(true);
+            let turn = timeout(MAX_TURN, self.reply(connection, message)).await;
+            self.protect(false);
+            match turn {
+                Ok(Ok(())) => {}
+                Ok(Err(Gone)) => return End::Gone,
+                Err(_) => return too_long(connection, true).await,
             }
         }
     }
 
-    /// Answers one message.
-    async fn turn(&mut self, socket: &mut WebSocket, text: &str) -> Result<(), axum::Error> {
-        let create = match Create::read(text) {
-            Ok(create) => create,
-            Err(error) => {
-                return socket
-                    .send(events::error(StatusCode::BAD_REQUEST, error))
-                    .await;
+    async fn reply(&mut self, connection: &mut Connection, message: Message) -> Result<(), Gone> {
+        match message {
+            Message::Text(text) => self.turn(connection, text).await,
+            _ => {
+                let error = events::error(StatusCode::BAD_REQUEST, message::not_text());
+                connection.send(error).await
             }
-        };
-        let create = self.memory.resume(create);
-        if !create.generate {
-            let response = create.warmed_up();
-            self.memory.remember(&create, &response);
-            return events::replay(socket, &response).await;
         }
-        let answered = self.ask(create.body()).await;
-        match events::send_all(socket, answered).await? {
-            Some(response) if !create.stores => self.memory.remember(&create, &response),
-            _ => self.memory.forget(),
-        }
-        Ok(())
     }
 
-    /// Asks as over HTTP.
-    async fn ask(&self, body: String) -> Response {
-        let mut request = Request::new(Body::from(body));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = Uri::from_static(ROUTE);
-        *request.headers_mut() = self.headers.clone();
-        let exchange = Exchange::begin(&request, ROUTE);
-        let wanted = Wanted::new(Client::Responses, Task::Generate);
-        let answer = forward(&self.app, wanted, request, exchange.id());
-        let answer = exchange.scope(answer).await;
-        exchange.end(answer.unwrap_or_else(IntoResponse::into_response))
+    /// Only a connection with a turn is kept from being closed for others.
+    fn protect(&mut self, protects: bool) {
+        match &mut self.underway {
+            Some(underway) if protects => underway.protect(),
+            Some(underway) => underway.unprotect(),
+            None => {}
+        }
+    }
+}
+
+/// Ends a connection that was open or idle for as long as one may be.
+async fn too_long(connection: &mut Connection, lifetime: bool) -> End {
+    match connection.send(events::limit_reached(lifetime)).await {
+        Ok(()) => End::Closed(close_code::NORMAL, "the connection was open for too long"),
+        Err(Gone) => End::Gone,
     }
 }
 

@@ -3,11 +3,12 @@
 //! OpenAI itself stores those of its own models; all others are stored here.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Write};
 use std::time::Duration;
 
 use prowess_provider::{Incoming, Route, Target, Task};
 use prowess_store::{NewChat, Store, TenantId};
-use prowess_wire::neutral::{Collector, StreamEvent};
+use prowess_wire::neutral::{Collector, Delta, StreamEvent};
 use prowess_wire::raw::Edit;
 use prowess_wire::{Client, Dialect, ReplyContext, write_response};
 use serde_json::Value;
@@ -19,6 +20,9 @@ use crate::metadata;
 use crate::route::gateway::answer;
 use crate::route::gateway::failure::Failure;
 
+/// Bytes of a completion that is stored.
+const MAX_COMPLETION: usize = 16 << 20;
+
 /// How a chat completion is to be stored.
 pub(in crate::route::gateway) struct KeptChat {
     store: Store,
@@ -29,6 +33,8 @@ pub(in crate::route::gateway) struct KeptChat {
     expires_in: Duration,
     /// What was streamed so far; nothing once it cannot be stored.
     streamed: Option<Collector>,
+    /// Bytes of that.
+    bytes: usize,
     context: ReplyContext,
 }
 
@@ -56,6 +62,7 @@ pub(super) fn prepare(
         messages: raw.get("messages").unwrap_or("[]").to_owned(),
         expires_in: app.settings().responses_kept,
         streamed: Some(Collector::new(Dialect::Chat)),
+        bytes: 0,
         context: ReplyContext::default(),
     };
     let speaks = |target: &Target| target.speaks(incoming.client, incoming.task);
@@ -78,8 +85,14 @@ impl KeptChat {
 
     /// Notes a piece of an answer that is streamed.
     pub(super) fn hear(&mut self, event: StreamEvent) {
-        let heard = self.streamed.as_mut().map(|streamed| streamed.push(event));
-        if let Some(Err(_)) = heard {
+        let Some(streamed) = &mut self.streamed else {
+            return;
+        };
+        self.bytes = self.bytes.saturating_add(size(&event));
+        if self.bytes > MAX_COMPLETION {
+            tracing::warn!("a chat completion is too long to be stored");
+            self.streamed = None;
+        } else if streamed.push(event).is_err() {
             self.streamed = None;
         }
     }
@@ -106,6 +119,10 @@ impl KeptChat {
             return;
         };
         let text = completion.to_string();
+        if text.len() > MAX_COMPLETION {
+            tracing::warn!(id, "a chat completion is too long to be stored");
+            return;
+        }
         let new = NewChat {
             id,
             model: &self.model,
@@ -118,4 +135,43 @@ impl KeptChat {
             tracing::warn!(id, %error, "cannot store a chat completion");
         }
     }
+}
+
+/// Bytes, more or less, that remain of an event.
+fn size(event: &StreamEvent) -> usize {
+    match event {
+        StreamEvent::BlockDelta { delta, .. } => match delta {
+            Delta::Text(text)
+            | Delta::InputJson(text)
+            | Delta::Thinking(text)
+            | Delta::Signature(text) => text.len(),
+            Delta::Other(fields) | Delta::Rest(fields) => written_size(fields),
+        },
+        StreamEvent::BlockStart { block, .. } => written_size(block),
+        StreamEvent::MessageStart { rest, .. } | StreamEvent::MessageDelta { rest, .. } => {
+            written_size(rest)
+        }
+        StreamEvent::BlockStop { .. }
+        | StreamEvent::MessageStop
+        | StreamEvent::Ping
+        | StreamEvent::Error(_)
+        | StreamEvent::Other { .. } => 0,
+    }
+}
+
+/// Counts what is written to it.
+struct Count(usize);
+
+impl Write for Count {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 = self.0.saturating_add(text.len());
+        Ok(())
+    }
+}
+
+fn written_size(value: &impl fmt::Debug) -> usize {
+    let mut count = Count(0);
+    // Counting cannot fail.
+    let _ = write!(count, "{value:?}");
+    count.0
 }

@@ -21,6 +21,12 @@ pub(super) fn may_be_in(input: Option<&str>) -> bool {
     input.is_some_and(|input| memmem::find(input.as_bytes(), OURS.as_bytes()).is_some())
 }
 
+/// Whether there are compaction items of ours among these. The text of any other may
+/// contain what theirs begins with.
+pub(super) fn is_among(items: &[Value]) -> bool {
+    items.iter().any(|item| sealed(item).is_some())
+}
+
 /// The content of a compaction item.
 pub(in crate::route::gateway) fn seal(summary: &str) -> String {
     format!("{OURS}{}", URL_SAFE_NO_PAD.encode(summary))
@@ -72,6 +78,7 @@ mod tests {
         let ours = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": content});
         let mut items = [theirs.clone(), ours];
         assert!(may_be_in(Some(&Value::from(items.to_vec()).to_string())));
+        assert!(is_among(&items) && !is_among(&items[..1]));
         assert!(matches!(open_all(&mut items), Ok(true)));
         assert_eq!(items[0], theirs);
         let text = items[1]["content"][0]["text"].as_str().unwrap();

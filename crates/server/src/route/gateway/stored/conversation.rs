@@ -1,11 +1,20 @@
 //! The conversation that a request belongs to, if one that is kept here.
 
-use prowess_store::{Error as StoreError, Store, TenantId};
+use prowess_store::{
+    ConversationRecord, Error as StoreError, MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS, Store,
+    TenantId,
+};
 use serde_json::Value;
 
-use super::refusals;
+use super::{items, refusals};
 use crate::error::ApiError;
 use crate::route::gateway::failure::Failure;
+
+/// Bytes that are left for an answer. One that could not be added would be paid for and
+/// then missing from its conversation.
+const ANSWER_BYTES: u64 = 1 << 20;
+/// Items that are left for an answer.
+const ANSWER_ITEMS: u64 = 100;
 
 /// The id in `conversation`: a string, or an object with one.
 pub(super) fn named(field: Option<&str>) -> Result<Option<String>, Failure> {
@@ -24,14 +33,14 @@ pub(super) fn named(field: Option<&str>) -> Result<Option<String>, Failure> {
     }
 }
 
-/// The items of a conversation; nothing if it is not kept here.
-pub(super) async fn items(
+/// A conversation and its items; nothing if it is not kept here.
+pub(super) async fn load(
     store: &Store,
     tenant: &TenantId,
     id: &str,
-) -> Result<Option<Vec<Value>>, Failure> {
-    let items = match store.all_conversation_items(tenant, id).await {
-        Ok(items) => items,
+) -> Result<Option<(ConversationRecord, Vec<Value>)>, Failure> {
+    let (record, items) = match store.conversation_with_items(tenant, id).await {
+        Ok(found) => found,
         Err(StoreError::NotFound { .. } | StoreError::Nul) => return Ok(None),
         Err(error) => return Err(ApiError::from(error).into()),
     };
@@ -39,5 +48,20 @@ pub(super) async fn items(
         .iter()
         .map(|item| serde_json::from_str(item))
         .collect();
-    items.map(Some).map_err(|error| refusals::malformed(&error))
+    let items = items.map_err(|error| refusals::malformed(&error))?;
+    Ok(Some((record, items)))
+}
+
+/// Refuses a request whose conversation has no room for its input and an answer.
+pub(super) fn check_room(record: &ConversationRecord, input: &[Value]) -> Result<(), Failure> {
+    // As they will be stored.
+    let size = |item: &Value| items::complete(item.clone()).to_string().len() as u64;
+    let bytes = record.size + input.iter().map(size).sum::<u64>();
+    let number = record.items + input.len() as u64;
+    let full = bytes.saturating_add(ANSWER_BYTES) > MAX_CONVERSATION_BYTES
+        || number.saturating_add(ANSWER_ITEMS) > MAX_CONVERSATION_ITEMS as u64;
+    match full {
+        true => Err(refusals::conversation_full(number, bytes)),
+        false => Ok(()),
+    }
 }

@@ -57,6 +57,22 @@ pub(in crate::route::gateway) fn named(mut item: Value) -> Value {
     item
 }
 
+/// An item whose id another has: with a new id, or without one where its id is what an
+/// upstream knows it by.
+pub(super) fn renamed(mut item: Value) -> Value {
+    let Some(fields) = item.as_object_mut() else {
+        return item;
+    };
+    fields.shift_remove("id");
+    let sealed = fields
+        .get("encrypted_content")
+        .is_some_and(Value::is_string);
+    match sealed {
+        true => item,
+        false => named(item),
+    }
+}
+
 /// Whether an id can name one item. Some clients give all items of models that know no ids
 /// the same stand-in, such as `__fake_id__`.
 fn is_usable(id: &str) -> bool {

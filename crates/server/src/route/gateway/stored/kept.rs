@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prowess_store::{NewItem, NewResponse, Store, TenantId};
+use prowess_store::{Error as StoreError, NewItem, NewResponse, Store, TenantId};
 use prowess_wire::neutral::StreamEvent;
 use prowess_wire::{ReplyContext, StreamWriter};
 use serde_json::{Value, json};
@@ -159,15 +159,35 @@ impl KeptResponse {
         let added: Vec<Value> = self.input.into_iter().chain(output).collect();
         let given = |item| items::complete(items::named(item));
         let added: Vec<Value> = added.into_iter().map(given).collect();
-        let texts = texts(&added);
-        let items: Vec<NewItem<'_>> = new_items(&texts).collect();
-        let added =
+        let mut texts = texts(&added);
+        let add = async |texts: &[(String, String)]| {
+            let items: Vec<NewItem<'_>> = new_items(texts).collect();
             self.store
-                .add_conversation_items(&self.tenant, conversation, &items, self.expires_in);
-        if let Err(error) = added.await {
+                .add_conversation_items(&self.tenant, conversation, &items, self.expires_in)
+                .await
+        };
+        let mut result = add(&texts).await;
+        if let Err(StoreError::ItemIdsTaken { indexes, .. }) = &result {
+            texts = with_new_ids(texts, indexes);
+            result = add(&texts).await;
+        }
+        if let Err(error) = result {
             tracing::warn!(conversation, %error, "cannot add an answer to its conversation");
         }
     }
+}
+
+/// The items, those at these places with other ids. One that needs its id is left out: it
+/// is there already.
+fn with_new_ids(texts: Vec<(String, String)>, indexes: &[usize]) -> Vec<(String, String)> {
+    let renamed = |(index, (id, text)): (usize, (String, String))| {
+        if indexes.binary_search(&index).is_err() {
+            return Some((id, text));
+        }
+        let item = items::renamed(serde_json::from_str(&text).ok()?);
+        Some((item.get("id")?.as_str()?.to_owned(), item.to_string()))
+    };
+    texts.into_iter().enumerate().filter_map(renamed).collect()
 }
 
 /// Ids and JSON of those items that have an id.

@@ -1,6 +1,6 @@
 //! Why a request cannot go on from what it names, in the words of OpenAI's API.
 
-use prowess_store::MAX_CONVERSATION_ITEMS;
+use prowess_store::{MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS};
 use prowess_wire::excerpt;
 use prowess_wire::neutral::{ApiError as NeutralError, ErrorKind};
 
@@ -71,10 +71,12 @@ pub(super) fn conversation_invalid() -> Failure {
     )
 }
 
-pub(super) fn conversation_full() -> Failure {
+/// How many items, and how many bytes, it would have with the input.
+pub(super) fn conversation_full(items: u64, bytes: u64) -> Failure {
     let message = format!(
-        "conversation: has {MAX_CONVERSATION_ITEMS} items, which is the most; delete some, or go \
-         on in a new conversation"
+        "conversation: has {items} items and {bytes} bytes with this input, of at most \
+         {MAX_CONVERSATION_ITEMS} items and {MAX_CONVERSATION_BYTES} bytes, which leaves too \
+         little room for an answer; delete items, or go on in a new conversation"
     );
     let kind = ErrorKind::InvalidRequest;
     refused(

@@ -1,0 +1,94 @@
+//! A socket that is read while an answer is made, and written to for a bounded time.
+//!
+//! Without the first a client's ping would go unanswered and its leaving unseen during an
+//! answer; without the second a client that stops reading would keep all it has.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use futures_util::SinkExt;
+use tokio::time::timeout;
+
+/// How long confirming the close may take.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The client has closed the socket, is gone, or does not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gone;
+
+/// One socket.
+pub(super) struct Connection {
+    socket: WebSocket,
+    /// A message that came during an answer. No more is read until its turn.
+    next: Option<Message>,
+    /// How long a client may take to read a message.
+    send_timeout: Duration,
+}
+
+impl Connection {
+    pub(super) fn new(socket: WebSocket, send_timeout: Duration) -> Connection {
+        Connection {
+            socket,
+            next: None,
+            send_timeout,
+        }
+    }
+
+    /// The next message with content. Pings are answered on the way.
+    pub(super) async fn receive(&mut self) -> Result<Message, Gone> {
+        match self.next.take() {
+            Some(message) => Ok(message),
+            None => self.read().await,
+        }
+    }
+
+    async fn read(&mut self) -> Result<Message, Gone> {
+        loop {
+            match self.socket.recv().await {
+                Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => return Ok(message),
+                // The library answers a ping with the next read.
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Err(Gone),
+            }
+        }
+    }
+
+    /// Waits for work, which ends early if the client leaves.
+    pub(super) async fn during<F: Future>(&mut self, work: F) -> Result<F::Output, Gone> {
+        let mut work = pin!(work);
+        loop {
+            // In no fixed order: work that is always ready must not keep pings waiting.
+            tokio::select! {
+                output = &mut work => return Ok(output),
+                message = self.read(), if self.next.is_none() => self.next = Some(message?),
+            }
+        }
+    }
+
+    /// Sends a message, and waits until it is on its way.
+    pub(super) async fn send(&mut self, message: Message) -> Result<(), Gone> {
+        match timeout(self.send_timeout, self.socket.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Gone),
+            Err(_) => {
+                tracing::debug!("a WebSocket was closed: its client does not read");
+                Err(Gone)
+            }
+        }
+    }
+
+    /// Closes the socket with a reason.
+    pub(super) async fn close(&mut self, code: u16, reason: &'static str) {
+        let reason = reason.into();
+        // Whoever is gone need not be informed.
+        let _ = self
+            .send(Message::Close(Some(CloseFrame { code, reason })))
+            .await;
+    }
+
+    /// Confirms that the client has closed the socket, if it has.
+    pub(super) async fn confirm_close(&mut self) {
+        let _ = timeout(CLOSE_TIMEOUT, self.socket.close()).await;
+    }
+}
