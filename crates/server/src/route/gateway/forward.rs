@@ -16,7 +16,6 @@ use prowess_wire::raw::RawObject;
 use serde_json::Value;
 use tower::BoxError;
 
-use super::{Wanted, allowed_methods};
 use super::answer::{self, Reply};
 use super::body;
 use super::compact;
@@ -24,6 +23,7 @@ use super::failure::Failure;
 use super::named::{self, Watch};
 use super::run::{self, Begun};
 use super::stored::{self, Kept};
+use super::{Wanted, allowed_methods};
 use crate::app::App;
 use crate::auth::{Caller, Need};
 use crate::context::RequestId;
