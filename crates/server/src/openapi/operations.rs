@@ -269,9 +269,8 @@ impl Body {
                 ("application/json", json!(["name"]), all)
             }
             Body::Conversation => {
-                let mut first = items();
-                first["type"] = json!(["array", "null"]);
-                let all = json!({ "metadata": notes(), "items": first });
+                let none = json!({ "type": "null" });
+                let all = json!({ "metadata": notes(), "items": { "anyOf": [items(), none] } });
                 ("application/json", json!([]), all)
             }
             Body::Items => {
