@@ -435,7 +435,7 @@ fn validation_prints_json_and_sarif() {
       },
       {
         "ruleId": "body-empty",
-        "ruleIndex": 47,
+        "ruleIndex": 48,
         "level": "note",
         "message": {
           "text": "there is nothing after the frontmatter"

@@ -67,7 +67,15 @@ pub(crate) fn open(path: &Path, meta: &Metadata) -> Opened {
     if let Some(seen) = seen().iter().find(known) {
         return Ok(seen.opened());
     }
-    let (origins, refused) = packed::open(path, &Limits::default())?;
+    let (origins, refused) = match packed::open(path, &Limits::default()) {
+        Ok(unpacked) => unpacked,
+        // What is wrong with it is said by whoever reads it as the one skill that it is not.
+        Err(SourceError::Bundle { .. }) => {
+            let origins = vec![Origin::Archive(path.to_owned())];
+            return Ok((origins, Discovery::default()));
+        }
+        Err(error) => return Err(error),
+    };
     let found = Seen {
         path: path.to_owned(),
         stamp,

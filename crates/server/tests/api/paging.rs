@@ -97,10 +97,14 @@ async fn pages_by_count_go_on_where_the_last_ended() {
         let (first, second) = (page(0).await.ok(), page(2).await.ok());
         assert_eq!(ids(&first), [made[4].clone(), made[3].clone()]);
         assert_eq!(ids(&second), [made[2].clone(), made[1].clone()]);
-        assert_eq!(second["has_more"], true);
         let last = page(4).await.ok();
         assert_eq!(ids(&last), [made[0].clone()]);
-        assert_eq!(last["has_more"], false);
+        if let As::OpenAi = dialect {
+            assert_eq!(
+                (&second["has_more"], &last["has_more"]),
+                (&json!(true), &json!(false))
+            );
+        }
         assert_eq!(ids(&page(9).await.ok()), Vec::<String>::new());
     }
 }

@@ -18,7 +18,7 @@ async fn ask(gateway: &Gateway, client: Client, asked: &Value, told: Told) -> An
 
 #[tokio::test]
 async fn a_chat_client_is_told_of_its_own_fields() {
-    let gateway = Gateway::with_gemini().await;
+    let gateway = Gateway::start().await;
     let mut asked = json!({
         "model": "gem/m1", "parallel_tool_calls": false, "logit_bias": {"1": 2},
         "messages": [
@@ -44,7 +44,7 @@ async fn a_chat_client_is_told_of_its_own_fields() {
 
 #[tokio::test]
 async fn a_responses_client_is_told_of_its_own_fields() {
-    let gateway = Gateway::with_gemini().await;
+    let gateway = Gateway::start().await;
     let asked = json!({
         "model": "gem/m1", "instructions": "Be kind.", "parallel_tool_calls": false,
         "store": false, "truncation": "auto",
@@ -69,7 +69,7 @@ async fn a_responses_client_is_told_of_its_own_fields() {
 
 #[tokio::test]
 async fn a_messages_client_is_told_of_its_own_fields() {
-    let gateway = Gateway::with_gemini().await;
+    let gateway = Gateway::start().await;
     let asked = json!({
         "model": "oai/m1", "max_tokens": 9, "top_k": 5, "metadata": {"user_id": "u", "x": 1},
         "messages": [{"role": "user", "content": "Hi"},
@@ -87,7 +87,7 @@ async fn a_messages_client_is_told_of_its_own_fields() {
 
 #[tokio::test]
 async fn what_is_refused_is_named_as_the_client_sent_it() {
-    let gateway = Gateway::with_gemini().await;
+    let gateway = Gateway::start().await;
     let odd = json!({"type": "x_odd", "x": 1});
     for (client, model, asked, field) in [
         (
@@ -100,8 +100,9 @@ async fn what_is_refused_is_named_as_the_client_sent_it() {
         (
             Client::Responses,
             "ant/m1",
-            json!({"instructions": "Be kind.", "input": [{"role": "user", "content": "Hi"}, odd]}),
-            "input[1]",
+            json!({"instructions": "Be kind.", "input": [{"role": "user", "content": "Hi"},
+                {"role": "user", "content": [odd]}]}),
+            "input[1].content[0]",
         ),
         (
             Client::Messages,
@@ -133,7 +134,7 @@ async fn what_is_refused_is_named_as_the_client_sent_it() {
 
 #[tokio::test]
 async fn items_of_an_earlier_answer_are_not_counted_among_the_clients() {
-    let gateway = Gateway::with_gemini().await;
+    let gateway = Gateway::start().await;
     let first = json!({"model": "oai/m1", "input": "Weather?"});
     let first = ask(&gateway, Client::Responses, &first, Told::json(200, CHAT)).await;
     let id = first.json()["id"].as_str().unwrap().to_owned();
@@ -151,7 +152,7 @@ async fn items_of_an_earlier_answer_are_not_counted_among_the_clients() {
 
     // What the earlier request had, this one names by the answer it goes on from.
     let first = json!({"model": "rsp/m1", "input": [{"role": "user", "content": "Hi"},
-        {"type": "x_odd", "x": 1}]});
+        {"role": "user", "content": [{"type": "x_odd", "x": 1}]}]});
     let first = ask_kept(&gateway, &first).await;
     let next = json!({"model": "gem/m1", "previous_response_id": first, "input": "And?"});
     let refused = gateway.post("/v1/responses", next.to_string()).await;
@@ -179,7 +180,7 @@ const WITH_SEARCH: &str = r#"{"id":"msg_up","type":"message","role":"assistant",
 
 #[tokio::test]
 async fn what_the_answers_dialect_cannot_say_is_named_too() {
-    let gateway = Gateway::with_gemini().await;
+    let gateway = Gateway::start().await;
     let asked = json!({"model": "ant/m1", "logit_bias": {"1": 1},
         "messages": [{"role": "user", "content": "Search."}]});
     let answer = ask(&gateway, Client::Chat, &asked, Told::json(200, WITH_SEARCH)).await;
@@ -208,7 +209,7 @@ const WITH_SEARCH_STREAM: &str = concat!(
 
 #[tokio::test]
 async fn a_stream_names_what_it_left_out_in_a_comment_before_its_end() {
-    let gateway = Gateway::with_gemini().await;
+    let gateway = Gateway::start().await;
     let asked = json!({"model": "ant/m1", "stream": true, "logit_bias": {"1": 1},
         "messages": [{"role": "user", "content": "Search."}]});
     let told = Told::sse(WITH_SEARCH_STREAM).in_pieces(50);

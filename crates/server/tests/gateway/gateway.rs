@@ -61,17 +61,6 @@ impl Gateway {
         Gateway::at(folder, upstream, settings).await
     }
 
-    /// One with Gemini among its vendors.
-    pub(crate) async fn with_gemini() -> Gateway {
-        let upstream = Arc::new(Upstream::start().await);
-        let folder = Arc::new(tempfile::tempdir().unwrap());
-        let settings = Settings {
-            providers: Some(providers(upstream.url(), true)),
-            ..Settings::default()
-        };
-        Gateway::at(folder, upstream, settings).await
-    }
-
     /// Another server over the same store and the same upstream.
     pub(crate) async fn restarted(&self) -> Gateway {
         let (folder, upstream) = (self.folder.clone(), self.upstream.clone());
@@ -83,7 +72,7 @@ impl Gateway {
         let settings = Settings {
             providers: settings
                 .providers
-                .or_else(|| Some(providers(upstream.url(), false))),
+                .or_else(|| Some(providers(upstream.url()))),
             ..settings
         };
         let app = App::new(store.unwrap(), settings);
@@ -220,7 +209,7 @@ pub(crate) fn path(client: Client) -> &'static str {
 }
 
 /// One vendor of each kind at the same address, and a model that follows a script.
-fn providers(url: &str, gemini: bool) -> Providers {
+fn providers(url: &str) -> Providers {
     let policies = Policies {
         retry: Retry {
             attempts: 2,
@@ -239,7 +228,7 @@ fn providers(url: &str, gemini: bool) -> Providers {
     let openai = |responses| Kind::OpenAi(OpenAiOptions { responses });
     let script = ScriptedOptions::Text(SCRIPT.to_owned());
     let kind = Kind::Gemini(GeminiOptions::default());
-    let gemini = gemini.then(|| at("gem", kind, url.to_owned()));
+    let gemini = Some(at("gem", kind, url.to_owned()));
     let vendors = [
         at("ant", anthropic(), url.to_owned()),
         at("open", anthropic(), url.to_owned()),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::own_item;
 use super::stream_item::Told;
 use crate::fields::{Fields, put};
 use crate::neutral::{Block, Content, Map, Source, without_own};
@@ -29,7 +30,9 @@ pub(super) fn write(block: &Block, id: &str) -> Option<Value> {
         ("status".to_owned(), "completed".into()),
         ("result".to_owned(), data.as_str().into()),
     ]);
-    put(&mut map, "output_format", format_of(media_type));
+    if !own_item::is_own(block) {
+        put(&mut map, "output_format", format_of(media_type));
+    }
     // An item of OpenAI's keeps what else it says.
     map.extend(without_own(&block.rest));
     Some(Value::Object(map))
