@@ -30,7 +30,8 @@ pub(super) fn write(block: &Block, id: &str) -> Option<Value> {
         ("status".to_owned(), "completed".into()),
         ("result".to_owned(), data.as_str().into()),
     ]);
-    if !own_item::is_own(block) {
+    // One of OpenAI's own says by itself what it is, or leaves it out.
+    if !own_item::is_own(block) || block.rest.contains_key("output_format") {
         put(&mut map, "output_format", format_of(media_type));
     }
     // An item of OpenAI's keeps what else it says.
