@@ -177,17 +177,22 @@ async fn execute(bed: &Bed, sql: &str) {
     }
 }
 
-/// Undoes the step that counts, so that the store is one of an earlier release.
+/// Undoes the step that counts and those after it, so that the store is one of an earlier
+/// release.
 const EARLIER_SQLITE: &str = "
     DROP TRIGGER tenants_inserted; DROP TRIGGER files_inserted; DROP TRIGGER files_deleted;
     DROP TRIGGER skills_inserted; DROP TRIGGER skills_deleted;
     DROP TRIGGER versions_inserted; DROP TRIGGER versions_deleted;
     DROP TABLE tenant_storage; DROP TABLE readiness;
+    DROP TABLE response_items; DROP TABLE conversation_items; DROP TABLE conversations;
+    DROP TABLE chat_completion_metadata; DROP TABLE chat_completions;
     DELETE FROM schema_version WHERE version >= 6;";
 const EARLIER_POSTGRES: &str = "
     DROP FUNCTION count_tenant CASCADE; DROP FUNCTION count_file CASCADE;
     DROP FUNCTION count_skill CASCADE; DROP FUNCTION count_version CASCADE;
     DROP TABLE tenant_storage; DROP TABLE readiness;
+    DROP TABLE response_items; DROP TABLE conversation_items; DROP TABLE conversations;
+    DROP TABLE chat_completion_metadata; DROP TABLE chat_completions;
     DELETE FROM schema_version WHERE version >= 6;";
 
 async fn totals_of_what_was_stored_before_are_filled_in(bed: Bed) {
