@@ -2,8 +2,8 @@
 //!
 //! A program without patience asks again the moment it is refused. Refused at once, it
 //! would keep the processor busy with asking and make everybody else wait, however
-//! little each refusal costs. While it waits here it holds nothing but its own request,
-//! of which a tenant has only so many.
+//! little each refusal costs. While it waits here it holds its own request and session, of
+//! which a tenant has only so many.
 
 use crate::error::Error;
 use std::time::Duration;
@@ -26,4 +26,27 @@ fn is_for_a_limit(error: &Error) -> bool {
             | Error::TooManySessions { .. }
             | Error::DiskFull { .. }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::Instant;
+
+    async fn taken(result: Result<(), Error>) -> Duration {
+        let start = Instant::now();
+        let _ = delayed(result).await;
+        start.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_refusals_for_a_limit_come_later() {
+        let full = Error::TooManySessions {
+            held: 2,
+            allowed: 2,
+        };
+        assert_eq!(taken(Err(full)).await, REFUSAL_DELAY);
+        assert_eq!(taken(Ok(())).await, Duration::ZERO);
+        assert_eq!(taken(Err(Error::LauncherGone)).await, Duration::ZERO);
+    }
 }

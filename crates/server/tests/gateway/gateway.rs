@@ -227,17 +227,17 @@ fn providers(url: &str) -> Providers {
     let anthropic = || Kind::Anthropic(AnthropicOptions::default());
     let openai = |responses| Kind::OpenAi(OpenAiOptions { responses });
     let script = ScriptedOptions::Text(SCRIPT.to_owned());
-    let kind = Kind::Gemini(GeminiOptions::default());
-    let gemini = Some(at("gem", kind, url.to_owned()));
+    let gemini = Kind::Gemini(GeminiOptions::default());
     let vendors = [
         at("ant", anthropic(), url.to_owned()),
         at("open", anthropic(), url.to_owned()),
         at("oai", openai(Some(false)), format!("{url}/v1")),
         at("rsp", openai(Some(true)), format!("{url}/v1")),
         ProviderConfig::new("stage", Kind::Scripted(script)),
+        at("gem", gemini, url.to_owned()),
     ];
     Providers::new(Config {
-        providers: vendors.into_iter().chain(gemini).collect(),
+        providers: vendors.into_iter().collect(),
         models: vec![
             ModelConfig {
                 price: Some(Price {

@@ -25,8 +25,6 @@ pub(crate) struct ClientTool {
     pub(crate) name: String,
     pub(crate) form: Form,
     pub(crate) place: Place,
-    /// Its JSON path in the client's request.
-    pub(crate) path: String,
 }
 
 /// How a client knows a tool.

@@ -109,11 +109,11 @@ impl Collector {
                 return self.add_namespace(tool, path, place);
             }
             ToolKind::Server { kind } => match Runner::of(kind, &tool.rest) {
-                Some(runner) => self.add_runner(tool, runner, path, place),
+                Some(runner) => self.add_runner(tool, runner, place),
                 None => self.tools.push(tool),
             },
             _ if place == Place::Tools => self.append(tool),
-            _ => self.put(tool, Form::Plain, path, place),
+            _ => self.put(tool, Form::Plain, place),
         }
         Ok(())
     }
@@ -151,7 +151,7 @@ impl Collector {
             .namespaces
             .entry(namespace.clone())
             .or_insert(tool.rest);
-        for (i, mut member) in read.into_iter().enumerate() {
+        for mut member in read {
             let form = Form::Member {
                 namespace: namespace.clone(),
                 name: member.name.clone(),
@@ -162,21 +162,21 @@ impl Collector {
                 .map(str::to_owned);
             let wanted = || member_name(&namespace, &member.name);
             member.name = known.unwrap_or_else(|| self.names.unique(&wanted()));
-            self.put(member, form, &path.index(i), place);
+            self.put(member, form, place);
         }
         Ok(())
     }
 
     /// A tool that the client runs: it stays of its kind, and has a name for calls.
-    fn add_runner(&mut self, mut tool: Tool, runner: Runner, path: &Path<'_>, place: Place) {
+    fn add_runner(&mut self, mut tool: Tool, runner: Runner, place: Place) {
         let known = self.table.run_as(runner).map(str::to_owned);
         tool.name = known.unwrap_or_else(|| self.names.unique(runner.kind()));
-        self.put(tool, Form::Run(runner), path, place);
+        self.put(tool, Form::Run(runner), place);
     }
 
     /// Adds a tool. One that is in the list of tools already stays as it is; of several
     /// items the last counts.
-    fn put(&mut self, tool: Tool, form: Form, path: &Path<'_>, place: Place) {
+    fn put(&mut self, tool: Tool, form: Form, place: Place) {
         let listed = self.places.contains_key(&tool.name);
         let known = self.table.get(&tool.name).map(|known| known.place);
         let place = known.unwrap_or(if listed { Place::Tools } else { place });
@@ -185,7 +185,6 @@ impl Collector {
                 name: tool.name.clone(),
                 form,
                 place,
-                path: path.to_string(),
             });
         }
         if !(listed && place == Place::Tools) {
@@ -228,7 +227,6 @@ impl Collector {
                     name: name.clone(),
                 },
                 place: Place::Past,
-                path: String::new(),
             });
             plain
         });
