@@ -55,9 +55,12 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// What it said, once it has ended.
+    /// Asks it to stop and gives what it logged: a server that is killed loses the lines
+    /// that its log writer still holds.
     pub(crate) fn log(&mut self) -> String {
-        self.kill();
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        self.wait();
         // Its last words are read by another thread, which lets go at their end.
         while Arc::strong_count(&self.log) > 1 {
             std::thread::yield_now();
