@@ -53,6 +53,8 @@ pub(crate) struct Job {
     pub(crate) session: String,
     /// Bounds.
     pub(crate) limits: Limits,
+    /// How many commands of its tenant run, this one included.
+    pub(crate) running: usize,
     /// The way out, if there is one.
     pub(crate) proxy: Option<Arc<Proxy>>,
     /// The host id that stands behind the inner user. Ignored unless we are root.

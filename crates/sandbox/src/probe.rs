@@ -169,6 +169,7 @@ async fn attempt(native: &Native, host: &Host) -> Result<String, Error> {
         execution,
         session: String::new(),
         limits: Limits::default(),
+        running: 1,
         proxy: None,
         host_id: host.host_id,
         data: host.data.clone(),

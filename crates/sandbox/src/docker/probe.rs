@@ -123,6 +123,7 @@ async fn look_inside(backend: &Docker, sessions: &Sessions, state: &Path) -> Res
         },
         session: id.clone(),
         limits: Limits::default(),
+        running: 1,
         proxy: None,
         host_id,
         data: format!("{trial}/data"),

@@ -20,6 +20,29 @@ const PREFIX: &str = "prowess-";
 /// Microseconds over which processor time is counted.
 const PERIOD: u64 = 100_000;
 
+/// What processor time a group gets when there is not enough for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CpuClass {
+    /// As much as a process that is in none of our groups.
+    Normal,
+    /// What the others leave: one of the others that wakes up runs at once. It still gets
+    /// a little, so that it does not stand still.
+    Background,
+}
+
+impl CpuClass {
+    /// For a command beside which so many of its tenant's run, itself included. Its first
+    /// one is normal; were all of them, a tenant with many would slow down everybody
+    /// else's commands.
+    pub(crate) fn of_command(running: usize) -> Self {
+        if running <= 1 {
+            Self::Normal
+        } else {
+            Self::Background
+        }
+    }
+}
+
 /// The places under which this process may make groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Hierarchy {
@@ -192,6 +215,24 @@ impl Group {
         }
     }
 
+    /// Says what processor time it gets beside other groups.
+    pub(crate) fn set_class(&self, class: CpuClass) -> Result<(), Error> {
+        let (folder, name, normal, least) = match &self.place {
+            Hierarchy::V1 { cpu, .. } => (cpu, "cpu.shares", 1024, 2),
+            Hierarchy::V2(folder) => (folder, "cpu.weight", 100, 1),
+        };
+        let (idle, share) = (folder.join("cpu.idle"), folder.join(name));
+        match class {
+            CpuClass::Normal => {
+                write_if_there(&idle, 0)?;
+                write(&share, normal)
+            }
+            // Kernels before 5.15 have no idle groups; the least share is next to it.
+            CpuClass::Background if !idle.exists() => write(&share, least),
+            CpuClass::Background => write(&idle, 1),
+        }
+    }
+
     pub(crate) fn counters(&self) -> Counters {
         let (memory, pids) = match &self.place {
             Hierarchy::V1 { memory, pids, .. } => (memory.join("memory.oom_control"), pids),
@@ -330,6 +371,24 @@ mod tests {
         assert_eq!(read("pids.max"), "32", "with the broker and the init");
         assert_eq!(read("cpu.max"), "50000 100000");
         assert_eq!(read("cgroup.procs"), "4321");
+    }
+
+    #[test]
+    fn a_tenants_first_command_is_normal_and_those_beside_it_take_what_is_left() {
+        let mount = version_2("cpu memory pids\n");
+        let group = group(&mount);
+        let folder = folder(&group);
+        let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
+        group.set_class(CpuClass::of_command(2)).unwrap();
+        assert_eq!(read("cpu.weight"), "1", "on a kernel without idle groups");
+        group.set_class(CpuClass::of_command(1)).unwrap();
+        assert_eq!(read("cpu.weight"), "100");
+        fs::write(folder.join("cpu.idle"), "0").unwrap();
+        group.set_class(CpuClass::of_command(2)).unwrap();
+        assert_eq!(read("cpu.idle"), "1");
+        group.set_class(CpuClass::of_command(1)).unwrap();
+        assert_eq!(read("cpu.idle"), "0");
+        assert_eq!(read("cpu.weight"), "100");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::execution::{Command, Execution, LimitHit, Outcome};
 use crate::packages::store;
 use crate::policy::Limits;
-use cgroup::{Counters, Hierarchy};
+use cgroup::{Counters, CpuClass, Hierarchy};
 use prowess_launcher::spec::{Base, Data, Go, INNER_ID, Prepare, Rlimits, Warm};
 use run::{Ending, Finished};
 use slot::{Init, Slot};
@@ -69,6 +69,7 @@ impl Native {
         let go = self.go(&job)?;
         let prepare = self.prepare(job.host_id, &job.limits);
         let (mut slot, init) = self.take(prepare, &job.limits).await?;
+        slot.set_class(CpuClass::of_command(job.running))?;
         let ran = run::run(&slot, init, &go, &job).await?;
         let hits = hits(slot.count(), &ran);
         let (this, mounts) = (self.clone(), ran.mounts);
@@ -137,6 +138,7 @@ impl Native {
         };
         let limits = limits.clone();
         let mut slot = self.take_slot()?;
+        slot.set_class(CpuClass::Background)?;
         let mut init = slot.ask(&prepare, &limits)?;
         init.pidfd = Some(slot.answer()?);
         let ready = Ready {

@@ -2,7 +2,7 @@
 //! group. Slots are made when first needed and used again; a slot whose sandbox did not
 //! end as it should is thrown away with everything in it.
 
-use super::cgroup::{Counters, Group, Hierarchy};
+use super::cgroup::{Counters, CpuClass, Group, Hierarchy};
 use crate::error::{During, Error};
 use crate::policy::Limits;
 use prowess_launcher::spec::{Base, BrokerReply, Prepare};
@@ -21,6 +21,8 @@ pub(crate) struct Slot {
     group: Option<Group>,
     /// What the group was last limited to.
     limits: Option<Limits>,
+    /// What processor time it gets beside others.
+    class: Option<CpuClass>,
     /// What the group had counted when its last command ended.
     counters: Counters,
 }
@@ -58,6 +60,7 @@ impl Slot {
             socket,
             group: None,
             limits: None,
+            class: None,
             counters: Counters::default(),
         };
         if let Some(hierarchy) = hierarchy {
@@ -88,6 +91,17 @@ impl Slot {
             pidfd: None,
             channel,
         })
+    }
+
+    /// Says what processor time the next command here gets beside others.
+    pub(crate) fn set_class(&mut self, class: CpuClass) -> Result<(), Error> {
+        if let Some(group) = &self.group
+            && self.class != Some(class)
+        {
+            group.set_class(class)?;
+            self.class = Some(class);
+        }
+        Ok(())
     }
 
     /// Hears the broker's answer: the pidfd of what was asked for. Blocks until there

@@ -33,6 +33,7 @@ type Waiter = oneshot::Sender<Answer>;
 pub(crate) struct Turn {
     queue: Queue,
     owner: Arc<str>,
+    running: usize,
     began: Instant,
     /// Whether the place has been given on already.
     is_over: bool,
@@ -74,8 +75,9 @@ impl Queue {
         let (waiting, receiver) = {
             let mut state = self.lock();
             if state.enter(&owner) {
+                let running = state.load_of(&owner).0;
                 drop(state);
-                return Ok(self.granted(owner));
+                return Ok(self.granted(owner, running));
             }
             let (sender, receiver) = oneshot::channel();
             let joined = state.join(&owner, sender);
@@ -100,11 +102,12 @@ impl Queue {
         answer.unwrap_or_else(|_| Err(busy(Scope::Server, self.load(), Duration::from_secs(1))))
     }
 
-    fn granted(&self, owner: Arc<str>) -> Turn {
+    fn granted(&self, owner: Arc<str>, running: usize) -> Turn {
         self.running.send_modify(|count| *count += 1);
         Turn {
             queue: self.clone(),
             owner,
+            running,
             began: Instant::now(),
             is_over: false,
         }
@@ -134,6 +137,18 @@ fn busy(scope: Scope, (running, waiting): (usize, usize), retry_after: Duration)
     }
 }
 
+impl Turn {
+    /// How many commands of its owner ran when it began, itself included.
+    pub(crate) fn running(&self) -> usize {
+        self.running
+    }
+
+    /// Whether its owner has commands that wait for a turn.
+    pub(crate) fn owner_waits(&self) -> bool {
+        self.queue.lock().load_of(&self.owner).1 > 0
+    }
+}
+
 impl Drop for Turn {
     fn drop(&mut self) {
         self.queue.running.send_modify(|count| *count -= 1);
@@ -144,12 +159,15 @@ impl Drop for Turn {
         let mut left = Arc::clone(&self.owner);
         let mut took = Some(took);
         loop {
-            let next = self.queue.lock().release(&left, took.take());
+            let mut state = self.queue.lock();
+            let next = state.release(&left, took.take());
             let Some((owner, next)) = next else {
                 return;
             };
+            let running = state.load_of(&owner).0;
+            drop(state);
             // It passes on, unless the one who waited has left just now.
-            match next.send(Ok(self.queue.granted(Arc::clone(&owner)))) {
+            match next.send(Ok(self.queue.granted(Arc::clone(&owner), running))) {
                 Err(Ok(mut turn)) => turn.is_over = true,
                 _ => return,
             }

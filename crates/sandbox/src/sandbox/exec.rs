@@ -29,7 +29,7 @@ impl Sandbox {
         proxy: Option<Arc<Proxy>>,
     ) -> Result<Report, Error> {
         let mut held = delayed(self.inner.sessions.hold(owner, id).await).await?;
-        let _turn = delayed(self.inner.queue.turn(owner).await).await?;
+        let turn = delayed(self.inner.queue.turn(owner).await).await?;
         let meta = &held.meta;
         let proxy = match proxy {
             Some(proxy) => Some(proxy),
@@ -40,6 +40,7 @@ impl Sandbox {
             execution,
             session: id.to_owned(),
             limits: meta.policy.limits.clone(),
+            running: turn.running(),
             host_id: meta.host_id,
             data: format!("sessions/{id}/data"),
             usage: meta.usage,
@@ -47,6 +48,9 @@ impl Sandbox {
         };
         let python = matches!(job.execution.command, Command::Python(_));
         let ended = self.inner.backend.run(job).await?;
+        // An owner whose commands wait gains nothing from one made ahead: it would take
+        // processor time from them, and the place of one that another owner waits for.
+        let make_ahead = !turn.owner_waits();
         let inner = Arc::clone(&self.inner);
         let level = inner.probe.grade.clone();
         if ended.wrote_nothing() {
@@ -55,7 +59,9 @@ impl Sandbox {
             tokio::task::spawn_blocking(move || {
                 // What is lost when it fails is when the session was last used.
                 let _ = held.touch();
-                inner.warm_up_next(&held, python);
+                if make_ahead {
+                    inner.warm_up_next(&held, python);
+                }
             });
             return Ok(report);
         }
@@ -67,7 +73,9 @@ impl Sandbox {
             inner.forget_removed();
             let report = taken?;
             saved?;
-            inner.warm_up_next(&held, python);
+            if make_ahead {
+                inner.warm_up_next(&held, python);
+            }
             Ok(report)
         })
         .await

@@ -4,6 +4,7 @@ mod exec;
 mod files;
 mod layer;
 mod open;
+mod pace;
 mod refusal;
 
 use crate::backend::{Backend, blocking};
@@ -17,6 +18,7 @@ use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::session::{SessionInfo, Sessions};
 use crate::skills::{InUse, SkillFiles, Skills};
+use pace::Pace;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -52,6 +54,7 @@ struct Inner {
     root: bool,
     sessions: Sessions,
     queue: Queue,
+    pace: Pace,
     probe: Probe,
     backend: Arc<dyn Backend>,
     /// Whether the backend can let commands out through the proxy.
@@ -93,6 +96,7 @@ impl Sandbox {
             let what = "a network for sessions";
             return Err(Error::Unsupported { what });
         }
+        self.inner.pace.wait(owner).await;
         let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
         let made = blocking(move || {
             let layer = new.layer.iter();

@@ -1,5 +1,6 @@
 //! Getting ready: the folders, a look at the host, the backend.
 
+use super::pace::Pace;
 use super::{Inner, Sandbox};
 use crate::backend::Backend;
 use crate::docker;
@@ -42,12 +43,14 @@ impl Sandbox {
         let skills = Skills::new(&state, settings.skill_bytes, settings.session_life);
         let builds = Builds::new(settings.running);
         let queue = Queue::new(&settings);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let sandbox = Self {
             inner: Arc::new(Inner {
                 state,
                 root,
                 sessions,
                 queue,
+                pace: Pace::new(cores),
                 probe,
                 backend,
                 has_proxy: matches!(settings.engine, Engine::Native),
