@@ -26,10 +26,18 @@ pub enum WireError {
         field: String,
     },
     /// A field that must be there is not.
-    #[error("{field}: field required")]
+    #[error("{field}: Field required")]
     Missing {
         /// JSON path of the field.
         field: String,
+    },
+    /// A field that must say something says nothing.
+    #[error("{field}: {why}")]
+    Incomplete {
+        /// JSON path of the field.
+        field: String,
+        /// What is demanded there.
+        why: &'static str,
     },
     /// A field holds the wrong kind of value.
     #[error("{field}: expected {expected}, found {found}")]
@@ -142,6 +150,7 @@ impl WireError {
         match &mut self {
             WireError::NotJson { .. } | WireError::Added { .. } | WireError::Failed(_) => {}
             WireError::Missing { field }
+            | WireError::Incomplete { field, .. }
             | WireError::Repeated { field }
             | WireError::Wrong { field, .. }
             | WireError::Unsupported { field, .. } => *field = rename(field),
@@ -154,7 +163,7 @@ impl WireError {
         match self {
             WireError::NotJson { .. } => "invalid-json",
             WireError::Repeated { .. } => "repeated-field",
-            WireError::Missing { .. } => "missing-field",
+            WireError::Missing { .. } | WireError::Incomplete { .. } => "missing-field",
             WireError::Wrong { .. } => "wrong-field",
             WireError::Unsupported { .. } | WireError::Added { .. } => "unsupported-field",
             WireError::Failed(_) => "upstream-failed",
@@ -167,6 +176,7 @@ impl WireError {
         match self {
             WireError::NotJson { .. } | WireError::Added { .. } | WireError::Failed(_) => None,
             WireError::Missing { field }
+            | WireError::Incomplete { field, .. }
             | WireError::Repeated { field }
             | WireError::Wrong { field, .. }
             | WireError::Unsupported { field, .. } => Some(field),

@@ -85,6 +85,7 @@ mod blocks;
 mod calls;
 mod chat;
 mod client_fields;
+mod complete;
 mod context;
 mod converse;
 mod counts;
@@ -117,6 +118,7 @@ mod stop_cut;
 mod streams;
 
 pub use anthropic::{made, tweaks};
+pub use complete::check_complete;
 pub use context::{Outgoing, ReadContext, ReasoningContent, ReplyContext, WriteOptions};
 pub use counts::{counts_key, read_counts};
 pub use drops::Dropped;

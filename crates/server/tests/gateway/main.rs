@@ -19,6 +19,7 @@ mod failing;
 mod gateway;
 mod gemini;
 mod hosted;
+mod incomplete;
 mod leaving;
 mod limits;
 mod litellm;
