@@ -49,6 +49,14 @@ pub enum WireError {
         /// What stands there.
         found: String,
     },
+    /// A result of a tool, but no call that it could be the result of.
+    #[error("{message}")]
+    NoCall {
+        /// JSON path of the result, as the vendor of the client's dialect names it.
+        field: String,
+        /// What that vendor says of it.
+        message: String,
+    },
     /// A field is well formed, but the target dialect has no way to say it.
     #[error("{field}: {why}")]
     Unsupported {
@@ -153,6 +161,7 @@ impl WireError {
             | WireError::Incomplete { field, .. }
             | WireError::Repeated { field }
             | WireError::Wrong { field, .. }
+            | WireError::NoCall { field, .. }
             | WireError::Unsupported { field, .. } => *field = rename(field),
         }
         self
@@ -165,6 +174,7 @@ impl WireError {
             WireError::Repeated { .. } => "repeated-field",
             WireError::Missing { .. } | WireError::Incomplete { .. } => "missing-field",
             WireError::Wrong { .. } => "wrong-field",
+            WireError::NoCall { .. } => "tool-call-not-found",
             WireError::Unsupported { .. } | WireError::Added { .. } => "unsupported-field",
             WireError::Failed(_) => "upstream-failed",
         }
@@ -179,6 +189,7 @@ impl WireError {
             | WireError::Incomplete { field, .. }
             | WireError::Repeated { field }
             | WireError::Wrong { field, .. }
+            | WireError::NoCall { field, .. }
             | WireError::Unsupported { field, .. } => Some(field),
         }
     }

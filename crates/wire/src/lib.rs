@@ -116,6 +116,7 @@ mod sealed_state;
 pub mod sse;
 mod stop_cut;
 mod streams;
+mod tool_results;
 
 pub use anthropic::{made, tweaks};
 pub use complete::check_complete;

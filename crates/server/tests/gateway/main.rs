@@ -34,4 +34,5 @@ mod stored;
 mod talking;
 mod tenants;
 mod traces;
+mod unmatched;
 mod usage;
