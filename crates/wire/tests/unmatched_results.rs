@@ -1,6 +1,10 @@
 //! Results of tools that answer no call: refused in the words of each client's vendor.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
 
 use prowess_wire::neutral::Request;
 use prowess_wire::{Client, WireError, read_request, render};
