@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prowess_wire::neutral::Request;
 use prowess_wire::raw::RawObject;
-use prowess_wire::{Client, WireError, has_sealed_state, read_request};
+use prowess_wire::{Client, WireError, check_complete, has_sealed_state, read_request};
 
 use crate::call::{Caller, Reply};
 use crate::config::Price;
@@ -60,9 +60,13 @@ impl Incoming<'_> {
     /// The request in no dialect.
     ///
     /// # Errors
-    /// When it cannot be understood.
+    /// When it cannot be understood, or wants an answer and leaves out what the client's
+    /// vendor demands for one.
     pub fn read(&self) -> Result<Request, WireError> {
         let mut request = read_request(self.client, self.body)?;
+        if self.task == Task::Generate {
+            check_complete(self.client, self.raw, &request)?;
+        }
         // There the path says what elsewhere the body does.
         if self.client == Client::Gemini {
             self.model.clone_into(&mut request.model);

@@ -55,6 +55,51 @@ fn what_is_no_configuration_is_refused_with_its_line() {
 }
 
 #[test]
+fn a_tilde_in_a_configuration_means_the_home_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let config = "[server]\ndata_dir = \"~/data\"\nmaster_key = \"file:~/key\"\n\
+                  [providers.s]\nkind = \"scripted\"\nscript = \"~/script.toml\"\n\
+                  [providers.o]\nkind = \"openai\"\napi_key = \"file:~/key\"\n";
+    let key = "a-key-that-is-long-enough";
+    let script = "[[step]]\ntext = \"Hello.\"\n";
+    for (name, text) in [
+        ("prowess.toml", config),
+        ("key", key),
+        ("script.toml", script),
+    ] {
+        std::fs::write(home.path().join(name), text).unwrap();
+    }
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+        command
+            .env_clear()
+            .env("HOME", home.path())
+            .current_dir("/");
+        command.args(args).output().unwrap()
+    };
+    let checked = run(&["config", "check", "~/prowess.toml"]);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    assert!(!stderr(&checked).contains("key"), "{}", stderr(&checked));
+    let keys = run(&["keys", "list", "--config", "~/prowess.toml"]);
+    assert!(keys.status.success(), "{}", stderr(&keys));
+    assert!(home.path().join("data").is_dir());
+    let keys = run(&["keys", "list", "--data-dir", "~/other"]);
+    assert!(keys.status.success(), "{}", stderr(&keys));
+    assert!(home.path().join("other").is_dir());
+
+    for wrong in [
+        "[server]\ndata_dir = \"~bob/data\"\n",
+        "[providers.o]\nkind = \"openai\"\napi_key = \"file:~bob/key\"\n",
+    ] {
+        std::fs::write(home.path().join("prowess.toml"), wrong).unwrap();
+        let refused = run(&["config", "check", "~/prowess.toml"]);
+        assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
+        let told = stderr(&refused);
+        assert!(told.contains("home folders of other users"), "{told}");
+    }
+}
+
+#[test]
 fn a_configuration_is_checked_without_being_served() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("prowess.toml");

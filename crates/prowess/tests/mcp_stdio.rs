@@ -74,6 +74,17 @@ fn tools_of_a_skill_appear_when_it_is_loaded_and_run_in_the_sandbox() {
 }
 
 #[test]
+fn a_source_in_the_home_folder_is_found_though_no_shell_expands_it() {
+    let home = desk();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let set = [("HOME", home.path())];
+    let mut talk = Talk::start_with(elsewhere.path(), &["--read-only", "~/skills"], &set);
+    talk.initialize();
+    let answer = talk.call("load_skill", json!({"name": "greet"}));
+    assert_ne!(answer["isError"], true, "{answer}");
+}
+
+#[test]
 fn own_tools_are_listed_at_once_for_hosts_that_list_only_once() {
     let dir = desk();
     let mut talk = Talk::begin(dir.path(), &["--own-tools", "at-once", "skills"]);

@@ -435,7 +435,7 @@ fn validation_prints_json_and_sarif() {
       },
       {
         "ruleId": "body-empty",
-        "ruleIndex": 48,
+        "ruleIndex": 49,
         "level": "note",
         "message": {
           "text": "there is nothing after the frontmatter"
@@ -610,6 +610,85 @@ fn rules_are_explained() {
             .run(&["skill", "explain"])
             .contains("upload-reserved")
     );
+}
+
+#[test]
+fn a_quoted_tilde_means_the_home_folder_wherever_a_path_is_taken() {
+    let desk = Desk::new().with_skill("good");
+    fs::create_dir(desk.path().join("elsewhere")).unwrap();
+    let run = |home: Option<&Path>, args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+        command
+            .args(args)
+            .current_dir(desk.path().join("elsewhere"));
+        match home {
+            Some(home) => command.env("HOME", home),
+            None => command.env_remove("HOME"),
+        };
+        let output = command.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    };
+    for args in [
+        ["skill", "validate", "~/good"].as_slice(),
+        &["skill", "validate", "~"],
+        &["skill", "show", "~/good"],
+        &["skill", "scan", "--fail-on", "never", "~/good"],
+        &["skill", "list", "~"],
+        &["skill", "list", "mine=~/"],
+        &["skill", "pack", "~/good", "-o", "~/packed.zip"],
+        &["skill", "new", "fresh", "--in", "~/made"],
+        &["tools", "~/good"],
+        &["validate", "~/good"],
+        &["read-properties", "~/good"],
+    ] {
+        let (code, told) = run(Some(desk.path()), args);
+        assert_eq!(code, Some(0), "{args:?}: {told}");
+    }
+    for made in ["packed.zip", "made/fresh/SKILL.md"] {
+        assert!(desk.path().join(made).exists(), "{made}");
+    }
+    assert!(
+        fs::read_dir(desk.path().join("elsewhere"))
+            .unwrap()
+            .next()
+            .is_none()
+    );
+
+    let (code, told) = run(Some(desk.path()), &["skill", "validate", "~bob/skills"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(
+        told.contains("~bob/skills: the home folders of other users"),
+        "{told}"
+    );
+    let (code, told) = run(None, &["skill", "show", "~/good"]);
+    assert_eq!(code, Some(2), "{told}");
+    assert!(told.contains("no HOME"), "{told}");
+    // A folder that really is called so.
+    SkillFixture::new("~odd").write_to(&desk.path().join("elsewhere"));
+    let (_, told) = run(Some(desk.path()), &["skill", "show", "~odd"]);
+    assert!(!told.contains("home folders"), "{told}");
+}
+
+#[test]
+fn a_skill_that_requires_itself_is_invalid_and_the_rule_is_explained() {
+    let desk = Desk::new();
+    SkillFixture::new("loop")
+        .field("requires", "[base, loop]")
+        .write_to(desk.path());
+    let checked = desk.run(&["skill", "validate", "loop"]);
+    assert!(checked.starts_with("exit 1"), "{checked}");
+    for said in [
+        "requires-itself",
+        "`loop` requires itself",
+        "Remove the skill's own name from `requires`.",
+        "0 valid, 1 invalid",
+    ] {
+        assert!(checked.contains(said), "{said}: {checked}");
+    }
+    let explained = desk.run(&["skill", "explain", "requires-itself"]);
+    assert!(explained.starts_with("exit 0"), "{explained}");
+    assert!(explained.contains("does not require itself"), "{explained}");
 }
 
 #[test]

@@ -183,7 +183,7 @@ fn a_call_that_fails_ends_with_one_and_wrong_usage_with_two() {
     assert_snapshot!(desk.run(&["call", "skills", "greet__bye", "--reduced"]), @"
     exit 1
     --- stdout
-    Error: there is no tool `greet__bye`. There are: `load_skill`, `bash_code_execution`, `text_editor_code_execution`
+    Error: there is no tool `greet__bye`. Its skill has `greet__hello`. There are: `load_skill`, `bash_code_execution`, `text_editor_code_execution`
     --- stderr
     ");
 }

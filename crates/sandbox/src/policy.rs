@@ -64,6 +64,13 @@ impl Default for OutputLimits {
     }
 }
 
+impl Limits {
+    /// Less memory than this, and not even a shell can start.
+    pub const MIN_MEMORY_BYTES: u64 = 16 * MIB;
+    /// Less processor time than this the kernel does not grant: a hundredth of a core.
+    pub const MIN_CPU_MILLIS: u64 = 10;
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {

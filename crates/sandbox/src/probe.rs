@@ -281,7 +281,7 @@ pub(crate) fn missing(name: &str, detail: String, advice: &str) -> Check {
 }
 
 const CGROUP_ADVICE: &str = "delegate a control group with memory, pids and cpu to this user \
-    (systemd: Delegate=yes) and name it in the settings, or run as root";
+    (systemd: Delegate=yes) and name it as cgroup under [sandbox] in prowess.toml, or run as root";
 
 const LANDLOCK_ADVICE: &str = "boot a kernel of 5.13 or newer with lsm=landlock,...";
 

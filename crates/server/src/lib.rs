@@ -23,7 +23,7 @@
 //! | `auth` | keys, tenants, scopes |
 //! | `extract`, `page`, `ids` | paths, queries, pages, ids as clients write them |
 //! | `form` | multipart bodies, read within bounds |
-//! | `intake` | an uploaded form to a checked and scanned skill |
+//! | `intake`, `composed` | an uploaded form to a checked and scanned skill |
 //! | `render` | rows to each dialect's JSON |
 //! | `limits` | what keys may still spend |
 //! | `meter`, `telemetry` | what requests to models used: rows and traces |
@@ -34,6 +34,7 @@
 mod app;
 mod auth;
 mod bodies;
+mod composed;
 mod connections;
 mod context;
 mod crew;

@@ -24,7 +24,7 @@ use crate::auth::{Caller, Need};
 use crate::bodies::paced;
 use crate::error::ApiError;
 use crate::extract::Query;
-use crate::form::SkillForm;
+use crate::form::{FormKind, SkillForm};
 use crate::settings::{AnthropicAccount, SkillsAt};
 
 const PROVIDER: &str = "custom_llm_provider";
@@ -145,7 +145,7 @@ pub(crate) async fn divert(
     let (mut parts, body) = request.into_parts();
     let told = Told::of(&parts)?;
     // A form may say otherwise; whoever reads it decides.
-    let undecided = told.0.is_none() && is_form(&parts.headers);
+    let undecided = told.0.is_none() && FormKind::of(&parts.headers).is_some();
     if undecided || told.0.unwrap_or(app.settings().skills_at) == SkillsAt::Store {
         return Ok(next.run(Request::from_parts(parts, body)).await);
     }
@@ -177,6 +177,7 @@ pub(crate) async fn create(
     form: SkillForm,
 ) -> Result<Response, ApiError> {
     let upstream = allowed(app, caller, &Method::POST)?;
+    check_fields(&form)?;
     let mut multipart = multipart::Form::new();
     if let Some(title) = form.title {
         let beta = headers.get_all("anthropic-beta").iter().any(|betas| {
@@ -207,6 +208,19 @@ pub(crate) async fn create(
     answer(sent.multipart(multipart)).await
 }
 
+/// Refuses what Anthropic's forms have no field for.
+fn check_fields(form: &SkillForm) -> Result<(), ApiError> {
+    let default = form.make_default.then_some("default");
+    let Some(field) = form.fields.first().or(default) else {
+        return Ok(());
+    };
+    let message = format!(
+        "{field}: Anthropic's skills API has no such field: leave it out, or store the skill \
+         here with {PROVIDER}=litellm_proxy"
+    );
+    Err(ApiError::bad_request("form-field-unknown", message).with("param", field))
+}
+
 fn allowed<'a>(app: &'a App, caller: &Caller, method: &Method) -> Result<&'a Upstream, ApiError> {
     caller.may(match *method {
         Method::GET | Method::HEAD => Need::ReadSkills,
@@ -232,13 +246,6 @@ fn allowed<'a>(app: &'a App, caller: &Caller, method: &Method) -> Result<&'a Ups
 fn no_key(why: &str) -> ApiError {
     let message = format!("skills at Anthropic cannot be reached: {why}");
     ApiError::bad_request("skill-provider-unconfigured", message)
-}
-
-fn is_form(headers: &HeaderMap) -> bool {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok());
-    kind.is_some_and(|kind| kind.to_ascii_lowercase().starts_with("multipart/form-data"))
 }
 
 /// The path at Anthropic of one of our routes, which is given without its mount. Its

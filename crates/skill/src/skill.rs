@@ -243,7 +243,7 @@ impl Loader<'_> {
         let compatibility = self.compatibility();
         let metadata = self.metadata();
         let allowed_tools = allowed_tools::read(&mut self.reader);
-        let requires = requires::read(&mut self.reader);
+        let requires = requires::read(&mut self.reader, name.as_deref());
         let invocation = invocation::read(&mut self.reader);
         let tools = tools::read(&mut self.reader, &bundle, &self.options.limits);
         let frontmatter = self.reader.frontmatter;

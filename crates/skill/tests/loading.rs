@@ -424,6 +424,35 @@ fn extension_fields_are_read_and_unknown_ones_kept_in_order() {
 }
 
 #[test]
+fn a_skill_that_requires_itself_is_no_valid_skill() {
+    for fields in [
+        "requires: s\n",
+        "requires: [base, s]\n",
+        "requires:\n  - base\n  - \" s \"\n",
+    ] {
+        let loaded = load(&with(fields));
+        let itself: Vec<_> = loaded
+            .diagnostics
+            .iter()
+            .filter(|d| d.code == "requires-itself")
+            .collect();
+        assert_eq!(itself.len(), 1, "{fields}");
+        assert!(!loaded.is_valid(), "{fields}");
+        assert!(itself.iter().all(|d| d.place.is_some()), "{fields}");
+    }
+    // Without a name of its own it has the folder's.
+    let loaded = load("---\ndescription: d\nrequires: s\n---\nDo it.\n");
+    assert!(
+        loaded
+            .diagnostics
+            .iter()
+            .any(|d| d.code == "requires-itself")
+    );
+    let others = load(&with("requires: [ss, S, base]\n"));
+    assert!(others.is_valid());
+}
+
+#[test]
 fn uploads_keep_the_rules_of_the_large_hosts() {
     let refused = |name: &str, description: &str| {
         let text = format!("---\nname: {name}\ndescription: {description}\n---\nx");

@@ -11,6 +11,7 @@
 //! | [`open`](mod@open) | what a path or a URL names: one skill or several |
 //! | [`discover`] | the search for skills below a folder |
 //! | [`folder`] | a folder's files to a bundle |
+//! | [`home`] | `~` at the start of a path that a person wrote |
 //! | [`archive`] | an archive's or a bare file's bytes to a bundle |
 //! | `packed` | what an archive holds: one skill or several |
 //! | `archives` | what archives held when they were last looked at |
@@ -23,6 +24,7 @@ pub mod catalogue;
 pub mod discover;
 mod error;
 pub mod folder;
+pub mod home;
 pub mod open;
 mod packed;
 pub mod url;

@@ -150,6 +150,16 @@ impl Registry {
         (slips <= MAX_SLIPS.min(name.len() / 2)).then(|| known.clone())
     }
 
+    /// The tools of the skill that a name begins with, shown or not.
+    pub(crate) fn of_same_skill(&self, name: &str) -> Vec<&str> {
+        let Some((skill, _)) = name.split_once("__").filter(|(skill, _)| !skill.is_empty()) else {
+            return Vec::new();
+        };
+        let names = self.by_name.keys().map(String::as_str);
+        let same = |known: &&str| known.split_once("__").is_some_and(|(own, _)| own == skill);
+        names.filter(same).collect()
+    }
+
     /// The names of what is shown.
     pub(crate) fn shown_names(&self) -> Vec<String> {
         self.specs().into_iter().map(|spec| spec.name).collect()

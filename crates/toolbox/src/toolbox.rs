@@ -250,13 +250,18 @@ impl Toolbox {
     }
 
     fn unknown(&self, name: &str) -> Outcome {
-        let (shown, near) = {
+        let (shown, hint) = {
             let state = self.lock();
-            (state.registry.shown_names(), state.registry.nearest(name))
+            let near = state.registry.nearest(name);
+            let same = state.registry.of_same_skill(name);
+            let hint = match (near, same.is_empty()) {
+                (Some(near), _) => format!(" Did you mean `{near}`?"),
+                (None, true) => String::new(),
+                (None, false) => format!(" Its skill has {}.", listed(same, 30)),
+            };
+            (state.registry.shown_names(), hint)
         };
         let shown = listed(shown.iter().map(String::as_str), 30);
-        let hint = near.map(|near| format!(" Did you mean `{near}`?"));
-        let hint = hint.unwrap_or_default();
         let text = format!("Error: there is no tool `{name}`.{hint} There are: {shown}");
         let native = Native::failed_bash(command_line([name]), ErrorCode::InvalidToolInput);
         Outcome::error(text, native)

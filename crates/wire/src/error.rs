@@ -26,10 +26,18 @@ pub enum WireError {
         field: String,
     },
     /// A field that must be there is not.
-    #[error("{field}: field required")]
+    #[error("{field}: Field required")]
     Missing {
         /// JSON path of the field.
         field: String,
+    },
+    /// A field that must say something says nothing.
+    #[error("{field}: {why}")]
+    Incomplete {
+        /// JSON path of the field.
+        field: String,
+        /// What is demanded there.
+        why: &'static str,
     },
     /// A field holds the wrong kind of value.
     #[error("{field}: expected {expected}, found {found}")]
@@ -40,6 +48,14 @@ pub enum WireError {
         expected: &'static str,
         /// What stands there.
         found: String,
+    },
+    /// A result of a tool, but no call that it could be the result of.
+    #[error("{message}")]
+    NoCall {
+        /// JSON path of the result, as the vendor of the client's dialect names it.
+        field: String,
+        /// What that vendor says of it.
+        message: String,
     },
     /// A field is well formed, but the target dialect has no way to say it.
     #[error("{field}: {why}")]
@@ -142,8 +158,10 @@ impl WireError {
         match &mut self {
             WireError::NotJson { .. } | WireError::Added { .. } | WireError::Failed(_) => {}
             WireError::Missing { field }
+            | WireError::Incomplete { field, .. }
             | WireError::Repeated { field }
             | WireError::Wrong { field, .. }
+            | WireError::NoCall { field, .. }
             | WireError::Unsupported { field, .. } => *field = rename(field),
         }
         self
@@ -154,8 +172,9 @@ impl WireError {
         match self {
             WireError::NotJson { .. } => "invalid-json",
             WireError::Repeated { .. } => "repeated-field",
-            WireError::Missing { .. } => "missing-field",
+            WireError::Missing { .. } | WireError::Incomplete { .. } => "missing-field",
             WireError::Wrong { .. } => "wrong-field",
+            WireError::NoCall { .. } => "tool-call-not-found",
             WireError::Unsupported { .. } | WireError::Added { .. } => "unsupported-field",
             WireError::Failed(_) => "upstream-failed",
         }
@@ -167,8 +186,10 @@ impl WireError {
         match self {
             WireError::NotJson { .. } | WireError::Added { .. } | WireError::Failed(_) => None,
             WireError::Missing { field }
+            | WireError::Incomplete { field, .. }
             | WireError::Repeated { field }
             | WireError::Wrong { field, .. }
+            | WireError::NoCall { field, .. }
             | WireError::Unsupported { field, .. } => Some(field),
         }
     }

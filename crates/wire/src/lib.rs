@@ -85,6 +85,7 @@ mod blocks;
 mod calls;
 mod chat;
 mod client_fields;
+mod complete;
 mod context;
 mod converse;
 mod counts;
@@ -115,8 +116,10 @@ mod sealed_state;
 pub mod sse;
 mod stop_cut;
 mod streams;
+mod tool_results;
 
 pub use anthropic::{made, tweaks};
+pub use complete::check_complete;
 pub use context::{Outgoing, ReadContext, ReasoningContent, ReplyContext, WriteOptions};
 pub use counts::{counts_key, read_counts};
 pub use drops::Dropped;

@@ -110,7 +110,7 @@ fn a_bedrock_frame_without_an_event_is_an_error_that_says_what_is_missing() {
     };
     assert_eq!(error.code.as_deref(), Some("missing-field"));
     assert!(
-        error.message.ends_with("bytes: field required"),
+        error.message.ends_with("bytes: Field required"),
         "{error:?}"
     );
 }

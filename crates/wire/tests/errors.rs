@@ -127,7 +127,7 @@ fn a_faulty_request_is_told_where_its_fault_is() {
         (
             Client::Messages,
             r#"{"messages":[]}"#,
-            "model: field required",
+            "model: Field required",
         ),
         (
             Client::Messages,
@@ -142,7 +142,7 @@ fn a_faulty_request_is_told_where_its_fault_is() {
         (
             Client::Chat,
             r#"{"model":"m","messages":[{"role":"assistant","tool_calls":[{"id":"a","function":{}}]}]}"#,
-            "messages[0].tool_calls[0].function.name: field required",
+            "messages[0].tool_calls[0].function.name: Field required",
         ),
         (
             Client::Chat,
@@ -152,7 +152,7 @@ fn a_faulty_request_is_told_where_its_fault_is() {
         (
             Client::Responses,
             r#"{"model":"m","input":[{"type":"function_call_output","output":"x"}]}"#,
-            "input[0].call_id: field required",
+            "input[0].call_id: Field required",
         ),
         (
             Client::Responses,

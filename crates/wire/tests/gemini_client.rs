@@ -330,13 +330,13 @@ fn mistakes_are_told_with_the_clients_own_paths() {
         body[key] = value;
         told(body)
     };
-    insta::assert_snapshot!(told(json!({})), @"contents: field required");
+    insta::assert_snapshot!(told(json!({})), @"contents: Field required");
     insta::assert_snapshot!(told(json!({"contents": [{"role": "system", "parts": []}]})), @r#"contents[0].role: expected "user" or "model", found "system""#);
-    insta::assert_snapshot!(told(json!({"contents": [{"parts": [{"function_call": {}}]}]})), @"contents[0].parts[0].functionCall.name: field required");
+    insta::assert_snapshot!(told(json!({"contents": [{"parts": [{"function_call": {}}]}]})), @"contents[0].parts[0].functionCall.name: Field required");
     insta::assert_snapshot!(with("generation_config", json!({"candidate_count": 2})), @"generationConfig.candidateCount: only one candidate can be given: leave candidateCount out or set it to 1");
     insta::assert_snapshot!(with("generationConfig", json!({"topP": 1, "top_p": 1})), @"generationConfig.topP: written more than once; write each field once");
     insta::assert_snapshot!(with("toolConfig", json!({"functionCallingConfig": {"mode": "SOME"}})), @r#"toolConfig.functionCallingConfig.mode: expected "AUTO", "ANY", "NONE" or "VALIDATED", found "SOME""#);
-    insta::assert_snapshot!(with("tools", json!([{"functionDeclarations": [{}]}])), @"tools[0].functionDeclarations[0].name: field required");
+    insta::assert_snapshot!(with("tools", json!([{"functionDeclarations": [{}]}])), @"tools[0].functionDeclarations[0].name: Field required");
 }
 
 #[test]

@@ -83,12 +83,19 @@ fn very_many_gemini_results_find_their_calls_by_id_and_by_name() {
 
 #[test]
 fn very_many_chat_results_are_one_message() {
-    let mut messages = vec![json!({"role": "user", "content": "Go."})];
+    let calls = (0..MANY).map(|i| {
+        json!({"id": format!("c{i}"), "type": "function",
+            "function": {"name": "f", "arguments": "{}"}})
+    });
+    let mut messages = vec![
+        json!({"role": "user", "content": "Go."}),
+        json!({"role": "assistant", "tool_calls": calls.collect::<Vec<_>>()}),
+    ];
     for i in 0..MANY {
         messages.push(json!({"role": "tool", "tool_call_id": format!("c{i}"), "content": "o"}));
     }
     let request = read(Client::Chat, &json!({"model": "m", "messages": messages}));
-    assert_eq!(request.messages.len(), 2);
+    assert_eq!(request.messages.len(), 3);
     let expected: Vec<String> = (0..MANY).map(|i| format!("c{i}")).collect();
     assert_eq!(results(&request), expected);
 }

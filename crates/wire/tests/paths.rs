@@ -25,7 +25,7 @@ fn write(
     upstream: Dialect,
     options: &WriteOptions,
 ) -> Result<Outgoing, WireError> {
-    let request = read_request(client, body.to_string().as_bytes()).unwrap();
+    let request = read_request(client, body.to_string().as_bytes())?;
     write_request(upstream, &request, options)
 }
 

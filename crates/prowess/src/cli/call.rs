@@ -12,7 +12,7 @@ use super::fetch::Fetch;
 use super::output;
 use super::sandbox::block_on;
 use super::toolbox::{self, Running};
-use super::{Exit, wrong_usage};
+use super::{Exit, paths, wrong_usage};
 
 /// Most bytes of arguments taken from standard input.
 const MOST_STDIN: u64 = 16 << 20;
@@ -25,7 +25,7 @@ const MOST_STDIN: u64 = 16 << 20;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A folder of skills, or an archive
-    #[arg(value_name = "SOURCE")]
+    #[arg(value_name = "SOURCE", value_parser = paths::path())]
     source: PathBuf,
     /// The tool's name, as `prowess tools --loaded` shows it
     #[arg(value_name = "TOOL")]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
     /// Save the files it makes in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = paths::path())]
     out: Option<PathBuf>,
     /// Seconds it may take
     #[arg(long, value_name = "SECONDS")]

@@ -6,7 +6,7 @@ use anyhow::Context;
 use prowess_provider::config::Config as Gateway;
 use prowess_provider::{Env, KeyError, Providers};
 
-use super::{Exit, output};
+use super::{Exit, output, paths};
 use crate::config::{self, Config, Overrides, import};
 
 #[derive(Debug, clap::Subcommand)]
@@ -22,13 +22,14 @@ pub(super) enum Command {
 #[derive(Debug, clap::Args)]
 pub(super) struct Check {
     /// The file
-    #[arg(default_value = config::FILE)]
+    #[arg(default_value = config::FILE, value_parser = paths::path())]
     file: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Import {
     /// The config.yaml
+    #[arg(value_parser = paths::path())]
     file: PathBuf,
 }
 

@@ -40,10 +40,13 @@ fn table(probe: &Probe) -> Table {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic);
+    // What helps against several things is said once.
+    let mut said: Vec<&str> = Vec::new();
     for check in &probe.checks {
         let mark = if check.ok { "ok" } else { "missing" };
         let mut detail = check.detail.clone();
-        if let Some(advice) = &check.advice {
+        if let Some(advice) = check.advice.as_deref().filter(|text| !said.contains(text)) {
+            said.push(advice);
             detail = format!("{detail}\n{advice}");
         }
         table.add_row([mark, &check.name, &detail]);
@@ -55,7 +58,8 @@ fn verdict(grade: &Grade) -> String {
     match grade {
         Grade::Strict => format!("{GOOD}strict{GOOD:#}: every layer of the sandbox is in force"),
         Grade::Reduced { missing } => format!(
-            "{WARNING}reduced{WARNING:#}: without {}; commands run only where that is accepted",
+            "{WARNING}reduced{WARNING:#}: without {}; commands run only where that is accepted, \
+             with --reduced or reduced = true under [sandbox] in prowess.toml",
             missing.join(", ")
         ),
         Grade::Refused { reason } => format!("{ERROR}refused{ERROR:#}: {reason}"),

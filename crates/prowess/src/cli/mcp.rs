@@ -13,7 +13,7 @@ use super::fetch::Fetch;
 use super::logging::{self, Detail};
 use super::serve::Signals;
 use super::toolbox::{self, Loading, Running};
-use super::{Exit, output};
+use super::{Exit, output, paths};
 
 /// Serve skills to an agent over MCP, on standard input and output.
 ///
@@ -25,7 +25,7 @@ use super::{Exit, output};
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Folders of skills, archives or URLs
-    #[arg(value_name = "SOURCE", required = true)]
+    #[arg(value_name = "SOURCE", required = true, value_parser = paths::path())]
     sources: Vec<PathBuf>,
     /// One tool to load all skills by, or one for each
     #[arg(long, value_name = "FORM", default_value = "compact", value_enum)]
@@ -63,7 +63,7 @@ Claude Code:
   claude mcp add skills -- prowess mcp ~/skills
 
 Any host with a JSON configuration:
-  {\"mcpServers\": {\"skills\": {\"command\": \"prowess\", \"args\": [\"mcp\", \"/home/me/skills\"]}}}
+  {\"mcpServers\": {\"skills\": {\"command\": \"prowess\", \"args\": [\"mcp\", \"~/skills\"]}}}
 
 A server has the same at /mcp, for the skills stored there:
   claude mcp add --transport http skills http://127.0.0.1:4141/mcp

@@ -17,6 +17,7 @@ mod log_writer;
 mod logging;
 mod mcp;
 mod output;
+mod paths;
 mod progress;
 #[cfg(target_os = "linux")]
 mod realtime;

@@ -11,12 +11,12 @@ use prowess_skill::Limits;
 use prowess_skill::frontmatter::Source;
 use prowess_skill::reference::{self, Properties};
 
-use super::{Exit, output};
+use super::{Exit, output, paths};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// A skill's folder, or its SKILL.md
-    #[arg(value_name = "SKILL_PATH")]
+    #[arg(value_name = "SKILL_PATH", value_parser = paths::lenient())]
     pub(super) paths: Vec<OsString>,
 }
 

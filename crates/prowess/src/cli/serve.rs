@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::logging::{self, Detail};
 #[cfg(target_os = "linux")]
 use super::realtime;
-use super::{Exit, descriptors, output};
+use super::{Exit, descriptors, output, paths};
 use crate::config::{Config, Overrides};
 use crate::library::Prowess;
 
@@ -35,10 +35,10 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Place {
     /// The configuration; prowess.toml if it is here
-    #[arg(long, value_name = "FILE", env = "PROWESS_CONFIG")]
+    #[arg(long, value_name = "FILE", env = "PROWESS_CONFIG", value_parser = paths::path())]
     config: Option<PathBuf>,
     /// The folder for everything that stays
-    #[arg(long, value_name = "FOLDER", env = "PROWESS_DATA_DIR")]
+    #[arg(long, value_name = "FOLDER", env = "PROWESS_DATA_DIR", value_parser = paths::path())]
     data_dir: Option<PathBuf>,
 }
 

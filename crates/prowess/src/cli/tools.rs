@@ -10,7 +10,7 @@ use super::fetch::Fetch;
 use super::output::{self, count};
 use super::sandbox::block_on;
 use super::toolbox::{self, Loading, Running};
-use super::{Exit, skill};
+use super::{Exit, paths, skill};
 
 /// Show the tools that skills give a model.
 ///
@@ -19,7 +19,7 @@ use super::{Exit, skill};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, archives or URLs
-    #[arg(value_name = "SOURCE", required = true)]
+    #[arg(value_name = "SOURCE", required = true, value_parser = paths::path())]
     sources: Vec<PathBuf>,
     /// One tool to load all skills by, or one for each
     #[arg(long, value_name = "FORM", default_value = "compact", value_enum)]

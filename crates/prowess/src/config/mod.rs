@@ -9,6 +9,7 @@ mod error;
 pub mod import;
 mod keys;
 mod models;
+mod paths;
 mod problems;
 mod providers;
 mod sandbox;

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prowess_provider::KeySource;
 use prowess_provider::config::{
     AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, GeminiOptions, KIND_WORDS,
     Kind, OpenAiOptions, Policies, ProviderConfig, ScriptedOptions, VertexOptions,
@@ -16,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ConfigError;
-use super::models;
+use super::{models, paths};
 
 pub(super) const KEYS: &[&str] = &[
     "kind",
@@ -116,12 +115,18 @@ impl Raw {
         self.refuse_foreign_keys(&name)?;
         let policies = self.policies();
         let headers = std::mem::take(&mut self.headers).into_iter();
-        let headers = headers.map(|(header, value)| (header, KeySource::parse(&value)));
+        let headers = headers.map(|(header, value)| {
+            let setting = format!("providers.{name}.headers.{header}");
+            Ok((header, paths::key(setting, &value)?))
+        });
+        let headers = headers.collect::<Result<_, ConfigError>>()?;
+        let api_key = self.api_key.take();
+        let api_key = api_key.map(|key| paths::key(format!("providers.{name}.api_key"), &key));
         Ok(ProviderConfig {
             base_url: self.base_url.take(),
-            api_key: self.api_key.take().map(|key| KeySource::parse(&key)),
+            api_key: api_key.transpose()?,
             caller_key: self.caller_key,
-            headers: headers.collect(),
+            headers,
             policies,
             kind: self.kind(&name, folder)?,
             name,
@@ -208,7 +213,13 @@ impl Raw {
             }),
             "bedrock" => Kind::Bedrock(self.bedrock(name)?),
             "vertex" => Kind::Vertex(VertexOptions {
-                credentials: self.credentials,
+                credentials: match self.credentials {
+                    Some(path) => Some(paths::expanded(
+                        format!("providers.{name}.credentials"),
+                        &path,
+                    )?),
+                    None => None,
+                },
                 project: self.project,
                 location: self.location,
                 anthropic_version: self.anthropic_version,
@@ -241,14 +252,17 @@ impl Raw {
                 ));
             }
         };
-        let source = |key: String| KeySource::parse(&key);
+        let source =
+            |setting: &str, key: String| paths::key(format!("providers.{name}.{setting}"), &key);
+        let token = self.session_token;
+        let token = token.map(|token| source("session_token", token));
         let keys = match (self.access_key_id, self.secret_access_key) {
             (Some(id), Some(secret)) => Some(AwsKeys {
-                access_key_id: source(id),
-                secret_access_key: source(secret),
-                session_token: self.session_token.map(source),
+                access_key_id: source("access_key_id", id)?,
+                secret_access_key: source("secret_access_key", secret)?,
+                session_token: token.transpose()?,
             }),
-            (None, None) if self.session_token.is_none() => None,
+            (None, None) if token.is_none() => None,
             _ => {
                 let reason = "access_key_id and secret_access_key only work together";
                 let setting = format!("providers.{name}.access_key_id");
@@ -270,7 +284,10 @@ fn script(
     folder: &Path,
 ) -> Result<ScriptedOptions, ConfigError> {
     match script {
-        Some(path) => Ok(ScriptedOptions::File(folder.join(path))),
+        Some(path) => {
+            let path = paths::expanded(format!("providers.{name}.script"), &path)?;
+            Ok(ScriptedOptions::File(folder.join(path)))
+        }
         None => {
             let reason = "a scripted provider needs a script: script = \"script.toml\"";
             Err(ConfigError::invalid(

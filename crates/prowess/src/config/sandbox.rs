@@ -51,10 +51,12 @@ pub(super) struct Raw {
     /// Run even where the host lacks a layer of the sandbox.
     reduced: bool,
     /// The root file system that python3, bash and libraries are taken from.
+    #[serde(deserialize_with = "super::paths::deserialize")]
     runtime: Option<PathBuf>,
     /// A control group, delegated to us, to make groups in.
     cgroup: Option<String>,
     /// The Docker daemon's socket.
+    #[serde(deserialize_with = "super::paths::deserialize")]
     docker_socket: Option<PathBuf>,
     /// The image containers are made of. It is never pulled.
     docker_image: Option<String>,
@@ -117,6 +119,7 @@ pub(super) struct Raw {
     open_tls: Option<bool>,
     /// A file of certificates (PEM) that may sign for those hosts, beside those the
     /// system trusts.
+    #[serde(deserialize_with = "super::paths::deserialize")]
     extra_ca_file: Option<PathBuf>,
 }
 
@@ -236,6 +239,12 @@ fn limits(raw: &Raw) -> Result<Limits, ConfigError> {
     if let Some((setting, _)) = given.iter().find(|(_, value)| *value == Some(0)) {
         return Err(ConfigError::invalid(*setting, "no command can run with 0"));
     }
+    at_least(
+        "sandbox.memory_bytes",
+        raw.memory_bytes,
+        Limits::MIN_MEMORY_BYTES,
+    )?;
+    at_least("sandbox.cpu_millis", raw.cpu_millis, Limits::MIN_CPU_MILLIS)?;
     Ok(Limits {
         timeout: raw
             .timeout_seconds
@@ -248,6 +257,16 @@ fn limits(raw: &Raw) -> Result<Limits, ConfigError> {
         tmp_bytes: raw.tmp_bytes.unwrap_or(base.tmp_bytes),
         ..base
     })
+}
+
+fn at_least(setting: &'static str, given: Option<u64>, least: u64) -> Result<(), ConfigError> {
+    match given.filter(|given| *given < least) {
+        None => Ok(()),
+        Some(less) => {
+            let reason = format!("no command can run with {less}; give at least {least}");
+            Err(ConfigError::invalid(setting, reason))
+        }
+    }
 }
 
 fn domains(written: &[String]) -> Result<Vec<DomainRule>, ConfigError> {
@@ -319,7 +338,7 @@ mod tests {
              commands_per_tenant = 13\nwaiting_per_tenant = 14\nsessions_per_tenant = 15\n\
              tenant_disk_bytes = 16\nsession_entries = 17\nlayer_bytes = 18\nskill_bytes = 19\n\
              idle_seconds = 4\nlife_seconds = 5\ndisk_bytes = 6\ntimeout_seconds = 7\n\
-             memory_bytes = 8\nprocesses = 9\ncpu_millis = 10\ndata_bytes = 11\ntmp_bytes = 12\n\
+             memory_bytes = 16777216\nprocesses = 9\ncpu_millis = 10\ndata_bytes = 11\ntmp_bytes = 12\n\
              package_index = \"http://index.test:8080/simple\"\npackage_hosts = [\"files.test\"]\n\
              open_tls = false\nextra_ca_file = \"/srv/ca.pem\"\n\
              package_sources = true",
@@ -337,6 +356,8 @@ mod tests {
         insta::assert_snapshot!(refused("backend = \"podman\""), @"sandbox.backend: `podman` is not one of native, docker, off");
         insta::assert_snapshot!(refused("bakend = \"off\""), @"line 2: `sandbox.bakend` is not a setting; did you mean `backend`?");
         insta::assert_snapshot!(refused("memory_bytes = 0"), @"sandbox.memory_bytes: no command can run with 0");
+        insta::assert_snapshot!(refused("memory_bytes = 5"), @"sandbox.memory_bytes: no command can run with 5; give at least 16777216");
+        insta::assert_snapshot!(refused("cpu_millis = 9"), @"sandbox.cpu_millis: no command can run with 9; give at least 10");
         insta::assert_snapshot!(refused("running = 0"), @r#"sandbox.running: nothing could run; to run nothing say backend = "off""#);
         insta::assert_snapshot!(refused("sessions_per_tenant = 0"), @r#"sandbox.sessions_per_tenant: nothing could run; to run nothing say backend = "off""#);
         insta::assert_snapshot!(refused("package_index = \"pypi\""), @"sandbox.package_index: `pypi` is not the address of a package index, for instance https://host/simple");

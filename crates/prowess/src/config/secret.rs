@@ -5,6 +5,7 @@ use std::path::Path;
 use prowess_server::Secret;
 
 use super::error::ConfigError;
+use super::paths;
 
 /// `env:NAME`, `file:PATH`, or the secret itself. It is never shown in an error.
 pub(super) fn resolve(setting: &'static str, text: &str) -> Result<Secret, ConfigError> {
@@ -14,7 +15,8 @@ pub(super) fn resolve(setting: &'static str, text: &str) -> Result<Secret, Confi
             ConfigError::invalid(setting, reason)
         })?
     } else if let Some(path) = text.strip_prefix("file:") {
-        std::fs::read_to_string(Path::new(path)).map_err(|error| {
+        let place = paths::expanded(setting, Path::new(path))?;
+        std::fs::read_to_string(place).map_err(|error| {
             ConfigError::invalid(setting, format!("`{path}` cannot be read: {error}"))
         })?
     } else {

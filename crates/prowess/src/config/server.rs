@@ -51,6 +51,7 @@ pub(super) struct Raw {
     /// Address and port.
     listen: Option<String>,
     /// The folder for everything that stays.
+    #[serde(deserialize_with = "super::paths::deserialize")]
     data_dir: Option<PathBuf>,
     /// The key that may do everything: `env:NAME`, `file:PATH` or the key itself.
     master_key: Option<String>,

@@ -27,7 +27,13 @@ pub(crate) struct Talk {
 impl Talk {
     /// Starts `prowess mcp` with these arguments in `folder`, and says nothing yet.
     pub(crate) fn start(folder: &Path, args: &[&str]) -> Talk {
+        Talk::start_with(folder, args, &[])
+    }
+
+    /// The same, with these variables set.
+    pub(crate) fn start_with(folder: &Path, args: &[&str], set: &[(&str, &Path)]) -> Talk {
         let mut child = prowess(folder)
+            .envs(set.iter().copied())
             .arg("mcp")
             .args(args)
             .stdin(Stdio::piped())
@@ -50,13 +56,18 @@ impl Talk {
     /// The same, with the beginning made.
     pub(crate) fn begin(folder: &Path, args: &[&str]) -> Talk {
         let mut talk = Talk::start(folder, args);
+        talk.initialize();
+        talk
+    }
+
+    /// Makes the beginning.
+    pub(crate) fn initialize(&mut self) {
         let client = json!({"name": "test", "version": "1"});
-        talk.ask(
+        self.ask(
             "initialize",
             json!({"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": client}),
         );
-        talk.tell("notifications/initialized", json!({}));
-        talk
+        self.tell("notifications/initialized", json!({}));
     }
 
     /// Sends a request and returns its answer, the whole message.

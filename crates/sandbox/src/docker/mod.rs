@@ -15,7 +15,9 @@ mod container;
 mod exec;
 mod probe;
 
-pub(crate) use probe::probe;
+#[cfg(test)]
+pub(crate) use probe::never;
+pub(crate) use probe::{probe, why_missing};
 
 use crate::backend::{Backend, Ended, Job, Next, blocking};
 use crate::collect;

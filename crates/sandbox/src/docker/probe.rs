@@ -24,7 +24,8 @@ const EXPECTED: [(&str, &str); 7] = [
     ("session files", "lower ok"),
 ];
 
-/// What no container has, whatever the daemon.
+/// What no container has, whatever the daemon. Tables of the kernel could be masked, but
+/// not `/proc/sys`: runtimes read it themselves, from within, to start a command.
 const NEVER: [(&str, &str); 3] = [
     ("landlock", "containers are not confined by it"),
     (
@@ -45,7 +46,7 @@ pub(crate) async fn probe(
 ) -> (Probe, Option<Arc<dyn Backend>>) {
     match attempt(docker, state, settings).await {
         Ok((backend, mut checks)) => {
-            checks.extend(NEVER.map(|(name, why)| missing(name, why.into(), NATIVE)));
+            checks.extend(never());
             let grade = grade(&checks);
             let usable = !matches!(grade, Grade::Refused { .. });
             let backend = usable.then(|| Arc::new(backend) as _);
@@ -61,10 +62,27 @@ pub(crate) async fn probe(
     }
 }
 
-const NATIVE: &str = "the native backend has what containers lack";
+/// What no container has, as checks that failed.
+pub(crate) fn never() -> Vec<Check> {
+    let never = NEVER.into_iter();
+    never
+        .map(|(name, why)| missing(name, why.into(), NATIVE))
+        .collect()
+}
 
-const ADVICE: &str = "start a Docker daemon that this user may use, name its socket in the \
-    settings, and load an image with a shell and python3";
+/// Why no container has something, in words that hold no path of the host's own.
+pub(crate) fn why_missing(name: &str) -> Option<&'static str> {
+    let mut never = NEVER.into_iter();
+    never
+        .find(|(lacking, _)| *lacking == name)
+        .map(|(_, why)| why)
+}
+
+const NATIVE: &str = "use the native backend, which has what containers lack: backend = \
+    \"native\" under [sandbox] in prowess.toml";
+
+const ADVICE: &str = "start a Docker daemon that this user may use, load an image with a shell and \
+    python3, and name both as docker_socket and docker_image under [sandbox] in prowess.toml";
 
 async fn attempt(
     docker: &DockerSettings,

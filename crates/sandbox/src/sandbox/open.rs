@@ -31,7 +31,7 @@ impl Sandbox {
     /// settings do not accept that.
     pub async fn open(settings: Settings) -> Result<Self, Error> {
         let (probe, backend) = look(&settings).await?;
-        let backend = accept(&probe, backend, settings.allow_reduced)?;
+        let backend = accept(&probe, backend, &settings)?;
         let state = state_folder(&fs::canonicalize(&settings.folder).during("folder")?);
         let root = is_root();
         let egress = Egress::new(&settings)?;
@@ -101,7 +101,7 @@ const ACCEPT_REDUCED: &str = "accept a reduced sandbox with --reduced on the com
 fn accept(
     probe: &Probe,
     backend: Option<Arc<dyn Backend>>,
-    allow_reduced: bool,
+    settings: &Settings,
 ) -> Result<Arc<dyn Backend>, Error> {
     let mut advice: Vec<&str> = Vec::new();
     for text in probe.checks.iter().filter_map(|c| c.advice.as_deref()) {
@@ -115,12 +115,22 @@ fn accept(
             reason: reason.clone(),
             advice,
         }),
-        Grade::Reduced { missing } if !allow_reduced => Err(Error::Refused {
-            reason: format!("missing: {}", missing.join(", ")),
+        Grade::Reduced { missing } if !settings.allow_reduced => Err(Error::Refused {
+            reason: lacking(missing, &settings.engine),
             advice: format!("{advice}; or {ACCEPT_REDUCED}"),
         }),
         Grade::Strict | Grade::Reduced { .. } => backend.ok_or(Error::LauncherGone),
     }
+}
+
+/// What is missing; of what no container has, why.
+fn lacking(missing: &[String], engine: &Engine) -> String {
+    let explained = |name: &String| match (engine, docker::why_missing(name)) {
+        (Engine::Docker(_), Some(why)) => format!("{name} ({why})"),
+        _ => name.clone(),
+    };
+    let missing: Vec<String> = missing.iter().map(explained).collect();
+    format!("missing: {}", missing.join(", "))
 }
 
 fn at_rest(settings: &Settings) -> Sessions {
@@ -190,4 +200,49 @@ fn make_folders(folder: &Path) -> Result<PathBuf, Error> {
         fs::set_permissions(&place, fs::Permissions::from_mode(mode)).at(MAKING, &place)?;
     }
     Ok(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::docker::DockerSettings;
+    use crate::probe::{Check, grade, missing};
+
+    fn refusal(checks: Vec<Check>, engine: Engine) -> String {
+        let probe = Probe {
+            grade: grade(&checks),
+            checks,
+        };
+        let mut settings = Settings::new(PathBuf::from("/nowhere"));
+        settings.engine = engine;
+        accept(&probe, None, &settings).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_docker_lacks_is_named_once_with_the_reason_and_the_way_to_accept_it() {
+        let docker = Engine::Docker(DockerSettings::default());
+        let message = refusal(docker::never(), docker);
+        for said in [
+            "landlock (",
+            "hidden kernel tables (",
+            "hard quota over session files (",
+            "the native backend",
+            "--reduced on the command line",
+            "reduced = true under [sandbox] in prowess.toml",
+        ] {
+            assert_eq!(message.matches(said).count(), 1, "{said}: {message}");
+        }
+    }
+
+    #[test]
+    fn what_a_host_lacks_is_named_without_its_paths() {
+        let path = "/sys/fs/cgroup/mine: denied".to_owned();
+        let checks = vec![missing("control groups", path, "delegate one")];
+        assert_eq!(
+            refusal(checks, Engine::Native),
+            "the sandbox is refused on this host: missing: control groups; delegate one; or \
+             accept a reduced sandbox with --reduced on the command line, or reduced = true \
+             under [sandbox] in prowess.toml"
+        );
+    }
 }

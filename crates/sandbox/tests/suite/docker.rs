@@ -190,6 +190,24 @@ fn a_server_killed_in_mid_run_leaves_nothing_running_in_its_container() {
 }
 
 #[test]
+fn a_container_is_refused_until_what_it_lacks_is_accepted() {
+    let Some(daemon) = daemon() else { return };
+    let request = json!({ "docker": [daemon.socket(), IMAGE], "runs": [bash("true")] });
+    let answer = Host::new(Who::Root).ask(request);
+    assert_eq!(answer["error"], json!("sandbox-refused"), "{answer}");
+    let message = answer["message"].as_str().unwrap();
+    for said in [
+        "landlock (containers are not confined by it)",
+        "hidden kernel tables (",
+        "hard quota over session files (",
+        "use the native backend",
+        "reduced = true under [sandbox] in prowess.toml",
+    ] {
+        assert_eq!(message.matches(said).count(), 1, "{said}: {message}");
+    }
+}
+
+#[test]
 fn without_a_daemon_the_backend_is_refused_with_advice() {
     let host = Host::new(Who::Root);
     if !rustix::process::getuid().is_root() {

@@ -3,14 +3,18 @@
 //! | module | owns |
 //! |---|---|
 //! | `skill` | the files of a skill, held in memory up to the skill's limits |
+//! | `skill_fields` | what a form says of a skill without files |
+//! | `urlencoded` | forms without files, as many clients write them |
 //! | `file` | one file of any size, kept on disk while it comes in |
 //! | `text` | the short fields beside them |
 //! | `turns` | how many come in at once |
 
 mod file;
 mod skill;
+mod skill_fields;
 mod text;
 mod turns;
+mod urlencoded;
 
 use axum::body::Body;
 use axum::extract::multipart::Field;
@@ -18,7 +22,8 @@ use axum::extract::{FromRequest, Multipart, Request};
 use bytes::Bytes;
 
 pub(crate) use file::{FileBounds, FileForm, spool_failed};
-pub(crate) use skill::{Part, SkillForm};
+pub(crate) use skill::{FormKind, Part, SkillForm};
+pub(crate) use skill_fields::SkillFields;
 pub(crate) use turns::Transfers;
 
 use crate::app::App;

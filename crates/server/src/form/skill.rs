@@ -1,12 +1,13 @@
-//! A form with the files of a skill.
+//! A form with a skill: its files, or fields to make one of.
 
 use axum::extract::Request;
 use axum::extract::multipart::Field;
+use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
 use bytes::{Bytes, BytesMut};
 use prowess_skill::Limits;
 
-use super::{Flow, file_name, text};
+use super::{Flow, SkillFields, file_name, text, urlencoded};
 use crate::app::App;
 use crate::bodies::Reservation;
 use crate::error::ApiError;
@@ -20,7 +21,10 @@ pub(crate) struct SkillForm {
     pub(crate) make_default: bool,
     /// `custom_llm_provider`, as LiteLLM has it.
     pub(crate) provider: Option<String>,
-    /// The files: loose ones with their paths, or one archive.
+    /// `description`, `instructions` and `metadata`, as LiteLLM has them.
+    pub(crate) fields: SkillFields,
+    /// The files: loose ones with their paths, or one archive. There are none when the
+    /// fields say what the skill is.
     pub(crate) files: Vec<Part>,
 }
 
@@ -40,26 +44,48 @@ impl SkillForm {
         app: &App,
         reservation: &mut Reservation<'_>,
     ) -> Result<SkillForm, ApiError> {
-        // With nothing to send, OpenAI's client posts an empty JSON object.
-        let kind = request.headers().get(CONTENT_TYPE);
-        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        if !kind.to_ascii_lowercase().starts_with("multipart/form-data") {
-            return Err(no_files());
-        }
-        let (mut multipart, mut flow) = Flow::of(request, app).await?;
         let mut reader = Reader {
             form: SkillForm::default(),
             limits: &app.settings().skill_limits,
             bytes: 0,
+            unknown: None,
             reservation,
         };
-        while let Some(field) = flow.part(&mut multipart).await? {
-            reader.take(field, &mut flow).await?;
+        match FormKind::of(request.headers()) {
+            // With nothing to send, OpenAI's client posts an empty JSON object.
+            None => return Err(no_files()),
+            Some(FormKind::Multipart) => reader.read_multipart(request, app).await?,
+            Some(FormKind::UrlEncoded) => {
+                let fields = urlencoded::read(request.into_body(), app, reader.reservation).await?;
+                for (name, value) in fields {
+                    reader.text(&name, value)?;
+                }
+            }
         }
-        if reader.form.files.is_empty() {
-            return Err(no_files());
+        reader.finish()
+    }
+}
+
+/// How a form is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FormKind {
+    Multipart,
+    /// As many clients write a form that has no files.
+    UrlEncoded,
+}
+
+impl FormKind {
+    /// What the headers say that the body is; none when it is no form.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<FormKind> {
+        let kind = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+        let kind = kind.to_ascii_lowercase();
+        if kind.starts_with("multipart/form-data") {
+            Some(FormKind::Multipart)
+        } else if kind.starts_with("application/x-www-form-urlencoded") {
+            Some(FormKind::UrlEncoded)
+        } else {
+            None
         }
-        Ok(reader.form)
     }
 }
 
@@ -67,10 +93,20 @@ struct Reader<'a, 'b> {
     form: SkillForm,
     limits: &'a Limits,
     bytes: u64,
+    /// The first field that means nothing here.
+    unknown: Option<String>,
     reservation: &'a mut Reservation<'b>,
 }
 
 impl Reader<'_, '_> {
+    async fn read_multipart(&mut self, request: Request, app: &App) -> Result<(), ApiError> {
+        let (mut multipart, mut flow) = Flow::of(request, app).await?;
+        while let Some(field) = flow.part(&mut multipart).await? {
+            self.take(field, &mut flow).await?;
+        }
+        Ok(())
+    }
+
     async fn take(&mut self, field: Field<'_>, flow: &mut Flow) -> Result<(), ApiError> {
         let name = field.name().unwrap_or_default().to_owned();
         let is_file = field.file_name().is_some();
@@ -80,23 +116,41 @@ impl Reader<'_, '_> {
                 &name,
                 "a skill's files are sent in `files[]`, not in this field",
             )),
-            "display_name" | "display_title" => {
-                let title = text::read(field, flow).await?;
-                self.form.title = Some(title).filter(|title| !title.is_empty());
-                Ok(())
+            _ => {
+                let limit = SkillFields::max_bytes(&name).unwrap_or(text::MAX_TEXT);
+                let value = text::read_within(field, flow, limit).await?;
+                self.reservation.grow(value.len()).await?;
+                self.text(&name, value)
             }
-            "default" => {
-                let value = text::read(field, flow).await?;
-                self.form.make_default = text::flag(&name, &value)?;
-                Ok(())
-            }
-            "custom_llm_provider" => {
-                self.form.provider = Some(text::read(field, flow).await?);
-                Ok(())
-            }
-            // As both vendors do; read to its end, so that its size is bounded too.
-            _ => text::read(field, flow).await.map(drop),
         }
+    }
+
+    fn text(&mut self, name: &str, value: String) -> Result<(), ApiError> {
+        let form = &mut self.form;
+        match name {
+            "display_name" | "display_title" => set(&mut form.title, name, value),
+            "default" => {
+                form.make_default = text::flag(name, &value)?;
+                Ok(())
+            }
+            "custom_llm_provider" => set(&mut form.provider, name, value),
+            _ if form.fields.take(name, &value)? => Ok(()),
+            // The rest is read first, so that a form which is broken is called that.
+            _ => {
+                self.unknown.get_or_insert_with(|| name.to_owned());
+                Ok(())
+            }
+        }
+    }
+
+    fn finish(self) -> Result<SkillForm, ApiError> {
+        if let Some(name) = self.unknown {
+            return Err(unknown(&name));
+        }
+        if self.form.files.is_empty() && self.form.fields.is_empty() {
+            return Err(no_files());
+        }
+        Ok(self.form)
     }
 
     async fn file(&mut self, mut field: Field<'_>, flow: &mut Flow) -> Result<(), ApiError> {
@@ -124,10 +178,36 @@ impl Reader<'_, '_> {
     }
 }
 
+/// Fills a field that may be there once. What is empty says nothing.
+fn set(place: &mut Option<String>, name: &str, value: String) -> Result<(), ApiError> {
+    if value.is_empty() {
+        return Ok(());
+    }
+    match place.replace(value) {
+        Some(_) => Err(text::invalid(name, "is there twice; send it once")),
+        None => Ok(()),
+    }
+}
+
+fn unknown(name: &str) -> ApiError {
+    let why = match name {
+        "" => "every field of the form needs a name: name this one, or leave it out",
+        // LiteLLM chooses an account by it.
+        "model" => "a skill belongs to no model here: leave the field out",
+        _ => {
+            "a skill has no such field. Leave it out: there are `files[]`, `display_name` (or \
+             `display_title`), `description`, `instructions`, `metadata`, `default` and \
+             `custom_llm_provider`"
+        }
+    };
+    text::refused("form-field-unknown", name, why)
+}
+
 fn no_files() -> ApiError {
     ApiError::bad_request(
         "skill-files-missing",
         "no skill in this request: send its files as multipart/form-data in `files[]`, \
-         with a SKILL.md among them, or one zip",
+         with a SKILL.md among them, or one zip; or send `display_title`, `description` and \
+         `instructions` to have a SKILL.md made of them",
     )
 }

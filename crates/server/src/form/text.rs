@@ -8,16 +8,25 @@ use super::Flow;
 use crate::error::ApiError;
 
 /// The longest text a field may hold.
-const MAX_TEXT: usize = 64 << 10;
+pub(super) const MAX_TEXT: usize = 64 << 10;
 
 /// All of a text field.
-pub(super) async fn read(mut field: Field<'_>, flow: &mut Flow) -> Result<String, ApiError> {
+pub(super) async fn read(field: Field<'_>, flow: &mut Flow) -> Result<String, ApiError> {
+    read_within(field, flow, MAX_TEXT).await
+}
+
+/// All of a text field that may have so many bytes.
+pub(super) async fn read_within(
+    mut field: Field<'_>,
+    flow: &mut Flow,
+    max_bytes: usize,
+) -> Result<String, ApiError> {
     let name = field.name().unwrap_or_default().to_owned();
     let mut text = Vec::new();
     while let Some(chunk) = flow.piece(&mut field).await? {
         text.extend_from_slice(&chunk);
-        if text.len() > MAX_TEXT {
-            return Err(invalid(&name, &format!("is longer than {MAX_TEXT} bytes")));
+        if text.len() > max_bytes {
+            return Err(invalid(&name, &format!("is longer than {max_bytes} bytes")));
         }
     }
     String::from_utf8(text).map_err(|_| invalid(&name, "is not UTF-8"))
@@ -25,8 +34,13 @@ pub(super) async fn read(mut field: Field<'_>, flow: &mut Flow) -> Result<String
 
 /// A field that cannot be used.
 pub(super) fn invalid(name: &str, why: &str) -> ApiError {
+    refused("form-field-invalid", name, why)
+}
+
+/// A field that is refused, with the code of the reason.
+pub(super) fn refused(code: &'static str, name: &str, why: &str) -> ApiError {
     let message = format!("{}: {why}", excerpt(name));
-    ApiError::bad_request("form-field-invalid", message).with("param", excerpt(name).to_string())
+    ApiError::bad_request(code, message).with("param", excerpt(name).to_string())
 }
 
 /// `true` or `false`.

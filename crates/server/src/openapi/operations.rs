@@ -235,11 +235,8 @@ impl Body {
                 return Some(json!({ "required": true, "content": content }));
             }
             Body::Skill => {
-                let files = json!({ "type": "array", "items": binary, "minItems": 1 });
-                let title = json!({ "type": "string", "maxLength": 255 });
-                let default = json!({ "type": "boolean" });
-                let all = json!({ "files[]": files, "display_name": title, "default": default });
-                ("multipart/form-data", json!(["files[]"]), all)
+                let content = json!({ "multipart/form-data": { "schema": skill_form() } });
+                return Some(json!({ "required": true, "content": content }));
             }
             Body::File => {
                 let all = json!({ "file": binary, "expires_in_seconds": seconds });
@@ -293,6 +290,32 @@ impl Body {
         let schema = json!({ "type": "object", "required": required, "properties": properties });
         Some(json!({ "required": true, "content": { kind: { "schema": schema } } }))
     }
+}
+
+/// A skill as its files, or as the fields that a SKILL.md is made of.
+fn skill_form() -> Value {
+    let binary = json!({ "type": "string", "format": "binary" });
+    let text = |meaning: &str| json!({ "type": "string", "description": meaning });
+    let title = json!({ "type": "string", "maxLength": 255 });
+    let made = "For a skill without files; beside files, what their SKILL.md says";
+    json!({
+        "type": "object",
+        "properties": {
+            "files[]": { "type": "array", "items": binary, "minItems": 1 },
+            "display_name": title,
+            "display_title": title,
+            "description": text(made),
+            "instructions": text(made),
+            "metadata": text("A JSON object, for a skill without files"),
+            "default": { "type": "boolean" },
+            "custom_llm_provider": { "type": "string", "enum": ["litellm_proxy", "anthropic"] },
+        },
+        "anyOf": [
+            { "required": ["files[]"] },
+            { "required": ["description", "instructions"] },
+        ],
+        "additionalProperties": false,
+    })
 }
 
 fn notes() -> Value {

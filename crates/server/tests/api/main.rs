@@ -23,6 +23,7 @@ mod openapi;
 mod paging;
 mod running;
 mod shutdown;
+mod skill_fields;
 mod skills;
 mod uploads;
 mod upstream;

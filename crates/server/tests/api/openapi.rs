@@ -27,3 +27,17 @@ async fn every_verb_that_is_described_is_there() {
     }
     assert_eq!(verbs, 12 + 3 + 2 * 20 + 2 + 10 + 9 + 13 + 7);
 }
+
+#[tokio::test]
+async fn the_form_of_a_skill_is_described_with_all_its_fields() {
+    let server = Server::new().await;
+    let document = server.get(As::OpenAi, "/openapi.json").send().await.ok();
+    for path in ["/openai/v1/skills", "/anthropic/v1/skills/{skill}/versions"] {
+        let body = &document["paths"][path]["post"]["requestBody"]["content"];
+        let form = &body["multipart/form-data"]["schema"];
+        for field in ["files[]", "description", "instructions", "metadata"] {
+            assert!(form["properties"][field].is_object(), "{path}: {field}");
+        }
+        assert_eq!(form["additionalProperties"], false);
+    }
+}

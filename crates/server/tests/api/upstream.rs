@@ -167,6 +167,28 @@ async fn an_upload_goes_there_whether_query_or_form_says_so() {
 }
 
 #[tokio::test]
+async fn fields_that_anthropic_does_not_have_are_refused_and_not_dropped() {
+    let (server, log) = server(SkillsAt::Anthropic).await;
+    let form = Form::skill(&SkillFixture::new("pdf-forms"));
+    for (field, value) in [
+        ("description", "Fills in forms."),
+        ("instructions", "Fill it in."),
+        ("metadata", "{\"team\": \"support\"}"),
+        ("default", "true"),
+        ("unknown", "x"),
+    ] {
+        for path in ["/v1/skills", "/v1/skills/skill_1/versions"] {
+            let form = form.clone().text(field, value);
+            let refused = server.post(As::Beta, path).form(&form).await;
+            assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{field} at {path}");
+            assert_eq!(refused.code(), "form-field-unknown");
+            assert_eq!(refused.json()["error"]["details"]["param"], field);
+        }
+    }
+    assert!(log.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn the_default_may_be_anthropic_and_a_request_may_say_otherwise() {
     let (server, log) = server(SkillsAt::Anthropic).await;
     assert_eq!(

@@ -221,7 +221,7 @@ async fn a_body_that_is_no_request_is_told_in_the_dialect() {
         for (body, said) in [
             ("", "not valid JSON"),
             ("[1]", "not valid JSON"),
-            ("{\"messages\":[]}", "model: field required"),
+            ("{\"messages\":[]}", "model: Field required"),
             (NO_TOOLS, "tools"),
         ] {
             let answer = gateway.post(path(client), body).await;

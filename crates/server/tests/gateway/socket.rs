@@ -205,6 +205,29 @@ async fn a_connection_goes_on_from_its_last_answer_though_it_is_not_stored() {
 }
 
 #[tokio::test]
+async fn an_output_without_its_call_fails_the_turn_and_the_last_answer_is_forgotten() {
+    let server = Listening::start(Settings::default()).await;
+    server.gateway.upstream.answer(Told::sse(CHAT_STREAM));
+    let mut socket = server.connect(None).await.unwrap();
+    let mut message = create("oai/m1", "Weather in Bern?");
+    message["store"] = false.into();
+    let first = socket.answer(&message).await;
+    message["previous_response_id"] = last(&first)["id"].clone();
+    message["input"] = json!([
+        {"type": "function_call_output", "call_id": "call_none", "output": "sunny"}]);
+    let failed = socket.answer(&message).await;
+    assert_eq!(failed[0]["type"], "error", "{failed:?}");
+    assert_eq!(failed[0]["status"], 400, "{failed:?}");
+    assert_eq!(
+        failed[0]["error"]["message"],
+        "No tool call found for function call output with call_id call_none."
+    );
+    message["input"] = "And now?".into();
+    let retried = socket.answer(&message).await;
+    assert_eq!(retried[0]["error"]["code"], "previous_response_not_found");
+}
+
+#[tokio::test]
 async fn a_connection_can_be_told_what_was_said_before_it_is_asked() {
     let server = Listening::start(Settings::default()).await;
     server

@@ -4,8 +4,9 @@ use super::FieldReader;
 use crate::frontmatter::Kind;
 use crate::rules;
 
-/// Names of skills, in the order in which they were written, each once.
-pub(crate) fn read(reader: &mut FieldReader<'_>) -> Vec<String> {
+/// Names of skills, in the order in which they were written, each once. `own` is the name
+/// of the skill itself, which can never be loaded before itself.
+pub(crate) fn read(reader: &mut FieldReader<'_>, own: Option<&str>) -> Vec<String> {
     let Some(entry) = reader.get("requires") else {
         return Vec::new();
     };
@@ -26,7 +27,13 @@ pub(crate) fn read(reader: &mut FieldReader<'_>) -> Vec<String> {
             .filter(|name| !name.is_empty())
         {
             Some(name) if names.iter().any(|known| known == name) => {}
-            Some(name) => names.push(name.to_owned()),
+            Some(name) => {
+                if own == Some(name) {
+                    let message = format!("`{name}` requires itself");
+                    reader.report(&rules::REQUIRES_ITSELF, &item.range, message);
+                }
+                names.push(name.to_owned());
+            }
             None => {
                 let message = "an item of `requires` is not a skill's name";
                 reader.report(&rules::REQUIRES_INVALID, &item.range, message);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use prowess_skill::{Digest, Limits};
 
 use super::tree::TreeHost;
+use crate::home;
 
 /// How to fetch.
 #[derive(Clone)]
@@ -74,6 +75,7 @@ impl CacheOptions {
         let given = |name| {
             std::env::var_os(name)
                 .map(PathBuf::from)
+                .map(|path| home::expand(&path).unwrap_or(path))
                 .filter(|path| path.is_absolute())
         };
         if let Some(folder) = given("PROWESS_CACHE_DIR") {

@@ -7,7 +7,7 @@ use super::tools::{read_choice, read_tool};
 use crate::error::WireError;
 use crate::fields::{Fields, Path, string, wrong};
 use crate::neutral::{Format, Message, Request, Role, Thinking, ThinkingMode};
-use crate::{Client, Dialect};
+use crate::{Client, Dialect, tool_results};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     let root = Path::Body(Client::Messages);
@@ -19,6 +19,7 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     }
     let messages = fields.list("messages")?;
     request.messages = each(messages, &root.key("messages"), read_message)?;
+    tool_results::check(&request)?;
     let tools = fields.opt_list("tools")?.unwrap_or_default();
     request.tools = each(tools, &root.key("tools"), read_tool)?;
     if let Some(choice) = fields.take("tool_choice") {

@@ -7,7 +7,7 @@ use super::tools::{read_choice, read_tool};
 use crate::error::WireError;
 use crate::fields::{Fields, Path, string, wrong};
 use crate::neutral::{Format, Request};
-use crate::{Client, Dialect};
+use crate::{Client, Dialect, tool_results};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     let root = Path::Body(Client::Chat);
@@ -16,6 +16,7 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     refuse_old(&mut fields)?;
     let messages = fields.list("messages")?;
     read_messages(messages, &root.key("messages"), &mut request)?;
+    tool_results::check(&request)?;
     let old_limit = fields.opt_u64("max_tokens")?;
     request.max_tokens = fields.opt_u64("max_completion_tokens")?.or(old_limit);
     for (i, tool) in fields

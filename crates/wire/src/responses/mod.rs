@@ -3,6 +3,7 @@
 //! Owns the reading and writing of its requests, answers and streams. What it shares
 //! with Chat Completions is in [`crate::openai`].
 
+mod call_outputs;
 mod client_tools;
 mod echo;
 mod flat_tools;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::call_outputs;
 use super::flat_tools::flatten;
 use super::item_in::{Ids, Item, read_item};
 use super::own_item;
@@ -14,6 +15,7 @@ use crate::{Client, Dialect};
 
 pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     let root = Path::Body(Client::Responses);
+    call_outputs::check(&body)?;
     let mut fields = Fields::of(body, &root)?;
     let mut request = Request::new(Dialect::Responses, fields.string("model")?);
     if let Some(instructions) = fields.opt_string("instructions")? {

@@ -103,7 +103,7 @@ fn a_tool_without_a_type_is_a_function() {
     assert_eq!(sent["tools"][0]["function"]["name"], "look");
     let nothing = json!({"model": "m", "messages": [], "tools": [{"parameters": {}}]});
     let error = read_request(Client::Chat, nothing.to_string().as_bytes()).unwrap_err();
-    assert_eq!(error.to_string(), "tools[0].type: field required");
+    assert_eq!(error.to_string(), "tools[0].type: Field required");
 }
 
 #[test]

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use super::output::{self, DIM, GOOD, STRONG, count, size};
 use super::serve::Signals;
-use super::{Exit, shown};
+use super::{Exit, paths, shown};
 use stage::Stage;
 
 const EXIT_CODES: &str = "\
@@ -37,6 +37,7 @@ Exit codes:
 pub(super) struct Args {
     /// Where to write the GIF that the skill makes
     #[arg(short, long, value_name = "FILE", default_value = "ball.gif")]
+    #[arg(value_parser = paths::path())]
     output: PathBuf,
     /// End when it has been shown, as it does where standard output is no terminal;
     /// else the server stays until Ctrl-C, to be tried

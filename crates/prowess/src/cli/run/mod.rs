@@ -22,7 +22,7 @@ use prowess_wire::neutral::StopReason;
 use super::fetch::Fetch;
 use super::sandbox::block_on;
 use super::serve::Place;
-use super::{Exit, output};
+use super::{Exit, output, paths, wrong_usage};
 use crate::config::Config;
 use crate::library::{Answer, Error, Event, Folder, Prowess, Request, Run, SkillRef, load_all};
 
@@ -78,7 +78,7 @@ pub(super) struct Args {
     #[arg(long)]
     reduced: bool,
     /// Where to save the files that are made; one whose name is taken gets a number
-    #[arg(short, long, value_name = "DIR", default_value = ".")]
+    #[arg(short, long, value_name = "DIR", default_value = ".", value_parser = paths::path())]
     out: PathBuf,
     /// Replace files that are there already
     #[arg(long)]
@@ -171,6 +171,8 @@ fn request(args: &Args, config: &Config) -> anyhow::Result<Request> {
     for named in &args.skills {
         request = match SkillRef::from(named.as_str()) {
             SkillRef::Source(place) if !aliases.contains_key(named) || place.exists() => {
+                let place = prowess_source::home::expand(&place);
+                let place = place.map_err(|error| wrong_usage(error.to_string()))?;
                 let opened = args.fetch.open_one(&place)?;
                 let skills = load_all(&place, opened)?.into_iter();
                 skills.fold(request, Request::skill)

@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 
 use super::{Where, block_on, network};
 use crate::cli::fetch::Fetch;
-use crate::cli::output;
 use crate::cli::skill::inputs;
+use crate::cli::{output, paths};
 
 /// The owner of sessions made on the command line.
 const OWNER: &str = "cli";
@@ -35,6 +35,7 @@ pub(crate) struct Args {
     session: Option<String>,
     /// A skill to show at /skills/NAME: a folder, an archive, a Markdown file or a URL
     #[arg(long = "skill", value_name = "SOURCE", conflicts_with = "session")]
+    #[arg(value_parser = paths::path())]
     skills: Vec<PathBuf>,
     /// Seconds the command may take
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -46,7 +47,7 @@ pub(crate) struct Args {
     #[arg(long = "allow", value_name = "DOMAIN")]
     allowed: Vec<DomainRule>,
     /// Save the files it makes in this folder
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = paths::path())]
     out: Option<PathBuf>,
     /// A variable to set
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
@@ -156,12 +157,9 @@ async fn layer(
     }
 }
 
-/// Less than this, and not even a shell can start.
-const MIN_MEMORY_BYTES: u64 = 16 << 20;
-
 fn memory(text: &str) -> Result<u64, String> {
     match bytes(text)? {
-        enough if enough >= MIN_MEMORY_BYTES => Ok(enough),
+        enough if enough >= SandboxLimits::MIN_MEMORY_BYTES => Ok(enough),
         less => Err(format!(
             "{less} bytes are too few to start a program in; give at least 16M"
         )),

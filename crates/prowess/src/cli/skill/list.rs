@@ -5,6 +5,7 @@ use std::path::Path;
 use comfy_table::{ContentArrangement, Table, presets};
 use prowess_skill::Limits;
 use prowess_source::catalogue::Entry;
+use prowess_source::home::expand;
 use prowess_source::url::is_url;
 use prowess_source::{Catalogue, Labelled};
 
@@ -12,7 +13,7 @@ use super::list_remote;
 use crate::cli::client::Remote;
 use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, count, size};
-use crate::cli::{Exit, shown};
+use crate::cli::{Exit, shown, wrong_usage};
 
 /// List the skills of folders and archives, or of a server.
 #[derive(Debug, clap::Args)]
@@ -49,7 +50,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         let remote = Remote::at(url, args.api_key.clone());
         return list_remote::run(&remote, args.query.as_deref(), args.json);
     }
-    let sources: Vec<_> = args.paths.iter().map(|text| labelled(text)).collect();
+    let sources = args.paths.iter().map(|text| labelled(text));
+    let sources = sources.collect::<anyhow::Result<Vec<_>>>()?;
     let paths: Vec<_> = sources.iter().map(|source| source.path.clone()).collect();
     let opened = args.fetch.open(&paths)?;
     let catalogue = Catalogue::of(sources.iter().zip(opened), &Limits::default());
@@ -71,21 +73,17 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn is_source(text: &str) -> bool {
-    is_url(Path::new(text)) || Path::new(text).exists()
+    is_url(Path::new(text)) || expand(Path::new(text)).is_ok_and(|path| path.exists())
 }
 
 /// `LABEL=SOURCE`, unless the whole text is a source.
-fn labelled(text: &str) -> Labelled {
-    match text.split_once('=') {
-        Some((label, path)) if !is_source(text) => Labelled {
-            path: path.into(),
-            label: Some(label.to_owned()),
-        },
-        _ => Labelled {
-            path: text.into(),
-            label: None,
-        },
-    }
+fn labelled(text: &str) -> anyhow::Result<Labelled> {
+    let (label, path) = match text.split_once('=') {
+        Some((label, path)) if !is_source(text) => (Some(label.to_owned()), path),
+        _ => (None, text),
+    };
+    let path = expand(Path::new(path)).map_err(|error| wrong_usage(error.to_string()))?;
+    Ok(Labelled { path, label })
 }
 
 fn table(catalogue: &Catalogue, sources: &[Labelled]) -> Table {

@@ -6,7 +6,7 @@ use anyhow::Context;
 use prowess_skill::upload::is_portable_name;
 
 use crate::cli::output;
-use crate::cli::{Exit, shown, wrong_usage};
+use crate::cli::{Exit, paths, shown, wrong_usage};
 
 /// Start a new skill.
 #[derive(Debug, clap::Args)]
@@ -14,7 +14,7 @@ pub(crate) struct Args {
     /// The skill's name: a-z, 0-9 and single hyphens inside
     name: String,
     /// The folder to make it in
-    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    #[arg(long, value_name = "FOLDER", default_value = ".", value_parser = paths::path())]
     r#in: PathBuf,
     /// What the skill does and when to use it
     #[arg(short, long)]

@@ -8,17 +8,17 @@ use prowess_skill::{Digest, Layout, Limits, Profile, Severity, Skill};
 use super::inputs;
 use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, count, size};
-use crate::cli::{Exit, shown, snippet, wrong_usage};
+use crate::cli::{Exit, paths, shown, snippet, wrong_usage};
 
 /// Pack a skill into an archive. The same files give the same bytes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A skill's folder, or an archive or a URL to pack anew
-    #[arg(value_name = "SOURCE")]
+    #[arg(value_name = "SOURCE", value_parser = paths::path())]
     path: PathBuf,
     /// Where to write; the ending chooses the format (.zip, .skill, .tar.gz).
     /// NAME.zip in the current folder when left out
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = paths::path())]
     output: Option<PathBuf>,
     /// Put SKILL.md at the archive's root, not in a folder called like the skill
     #[arg(long)]

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::cli::client::{self, Remote};
 use crate::cli::output::{self, count};
-use crate::cli::{Exit, progress, shown};
+use crate::cli::{Exit, paths, progress, shown};
 
 /// Download a skill into a folder of its name.
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// The folder to put it in
-    #[arg(short, long, value_name = "FOLDER", default_value = ".")]
+    #[arg(short, long, value_name = "FOLDER", default_value = ".", value_parser = paths::path())]
     output: PathBuf,
     /// Write into the skill's folder even if it is there
     #[arg(short, long)]

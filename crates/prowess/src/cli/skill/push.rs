@@ -11,14 +11,14 @@ use super::inputs;
 use crate::cli::client::{self, Remote};
 use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, size};
-use crate::cli::{Exit, progress, snippet};
+use crate::cli::{Exit, paths, progress, snippet};
 
 /// Upload a skill: a new one, or a new version of the one that has its name. Nothing
 /// is sent when the latest version has the same files.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A skill's folder, archive, SKILL.md or URL
-    #[arg(value_name = "SOURCE")]
+    #[arg(value_name = "SOURCE", value_parser = paths::path())]
     path: PathBuf,
     /// Make a version of this skill; the one of the same name when left out
     #[arg(long, value_name = "ID")]

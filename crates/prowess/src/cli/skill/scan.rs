@@ -12,13 +12,13 @@ use super::inputs::{self, Inputs};
 use super::validate::Format;
 use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, DIM, ERROR, GOOD, NOTE, STRONG, WARNING, count};
-use crate::cli::{Exit, progress, sarif_tool, shown, snippet};
+use crate::cli::{Exit, paths, progress, sarif_tool, shown, snippet};
 
 /// Look for attacks and bad habits, without running anything.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, skill folders, archives, Markdown files or URLs
-    #[arg(required = true, value_name = "SOURCE")]
+    #[arg(required = true, value_name = "SOURCE", value_parser = paths::path())]
     paths: Vec<PathBuf>,
     /// Show findings of at least this severity
     #[arg(long, value_enum, default_value_t = Least::Low)]
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value_t = FailOn::Warn, value_name = "STATUS")]
     fail_on: FailOn,
     /// Leave out findings whose fingerprints this file lists, one on each line
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = paths::path())]
     baseline: Option<PathBuf>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -9,13 +9,13 @@ use prowess_skill::{Limits, Profile, Severity, Skill};
 use super::inputs;
 use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, DIM, STRONG, count, size};
-use crate::cli::{Exit, snippet};
+use crate::cli::{Exit, paths, snippet};
 
 /// Show what is in a skill.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A skill's folder, an archive, a Markdown file or a URL
-    #[arg(value_name = "SOURCE")]
+    #[arg(value_name = "SOURCE", value_parser = paths::path())]
     path: PathBuf,
     /// Print this file of the skill instead
     #[arg(long, value_name = "NAME", conflicts_with_all = ["body", "json"])]

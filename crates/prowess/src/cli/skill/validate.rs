@@ -13,13 +13,13 @@ use serde::Serialize;
 use super::inputs::{self, Inputs};
 use crate::cli::fetch::Fetch;
 use crate::cli::output::{self, ERROR, GOOD, count};
-use crate::cli::{Exit, progress, sarif_tool, shown, snippet};
+use crate::cli::{Exit, paths, progress, sarif_tool, shown, snippet};
 
 /// Check skills and explain what is wrong.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, skill folders, archives, Markdown files or URLs
-    #[arg(required = true, value_name = "SOURCE")]
+    #[arg(required = true, value_name = "SOURCE", value_parser = paths::path())]
     paths: Vec<PathBuf>,
     /// Refuse what the reference validator refuses
     #[arg(long, conflicts_with = "upload")]

@@ -8,10 +8,10 @@ use prowess_store::{NewSkill, SkillSource};
 use super::upload::{Wishes, answer};
 use crate::app::App;
 use crate::auth::{Caller, Need};
+use crate::composed;
 use crate::dialect::Dialect;
 use crate::error::ApiError;
 use crate::form::SkillForm;
-use crate::intake;
 use crate::render;
 use crate::settings::SkillsAt;
 use crate::upstream::{self, Told};
@@ -46,12 +46,12 @@ async fn create_here(
     form: SkillForm,
 ) -> Result<Response, ApiError> {
     let beta = matches!(dialect, Dialect::Anthropic(betas) if betas.skills);
-    let title = form.title.as_deref();
-    check_title(title)?;
-    let intake = intake::take(form.files, &app.settings().skill_limits).await?;
+    let (title, make_default) = (form.title.clone(), form.make_default);
+    check_title(title.as_deref())?;
+    let intake = composed::take(form, None, &app.settings().skill_limits).await?;
     let new = NewSkill {
-        version: wishes.version(&intake, form.make_default),
-        title,
+        version: wishes.version(&intake, make_default),
+        title: title.as_deref(),
         unique_title: beta,
         source: SkillSource::Custom,
     };

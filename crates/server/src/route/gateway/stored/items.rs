@@ -111,6 +111,8 @@ pub(in crate::route::gateway) fn sendable(items: &[Value]) -> Vec<Value> {
         let id = fields.get("id").and_then(Value::as_str);
         let named = match kind {
             Some("reasoning" | "item_reference") => continue,
+            // Its id is that of its call.
+            Some("local_shell_call_output") if !fields.contains_key("call_id") => continue,
             // A message may leave its type out, and so may a reference.
             None if !fields.contains_key("role") => continue,
             None | Some("message") => true,
@@ -171,4 +173,18 @@ pub(in crate::route::gateway) fn new_id(prefix: &str) -> String {
     random
         .iter()
         .fold(format!("{prefix}_"), |id, byte| format!("{id}{byte:02x}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_output_of_a_local_shell_keeps_the_id_of_its_call() {
+        let id = new_id("call");
+        let answer = json!({"type": "local_shell_call_output", "id": id, "output": "a"});
+        assert_eq!(sendable(std::slice::from_ref(&answer)), [answer]);
+        let named = named(json!({"type": "local_shell_call_output", "call_id": "c"}));
+        assert_eq!(sendable(&[named])[0].get("id"), None);
+    }
 }

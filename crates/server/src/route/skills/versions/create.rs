@@ -3,6 +3,8 @@
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
+use prowess_store::SkillRecord;
+use prowess_wire::excerpt;
 
 use super::super::upload::{Wishes, answer};
 use crate::app::App;
@@ -13,7 +15,7 @@ use crate::extract::Path;
 use crate::form::SkillForm;
 use crate::settings::SkillsAt;
 use crate::upstream::{self, Told};
-use crate::{ids, intake, render};
+use crate::{composed, ids, render};
 
 pub(crate) async fn create(
     State(app): State<App>,
@@ -36,13 +38,30 @@ pub(crate) async fn create(
     }
     let id = ids::skill(&id);
     // Before the work of unpacking, and so that a wrong id is told as such.
-    app.store().skill(&caller.tenant, id).await?;
-    let intake = intake::take(form.files, &app.settings().skill_limits).await?;
-    let new = wishes.version(&intake, form.make_default);
+    let skill = app.store().skill(&caller.tenant, id).await?;
+    check_title(form.title.as_deref(), &skill)?;
+    let make_default = form.make_default;
+    let limits = &app.settings().skill_limits;
+    let intake = composed::take(form, Some(&skill.name), limits).await?;
+    let new = wishes.version(&intake, make_default);
     let uploaded = app.store().create_version(&caller.tenant, id, &new).await?;
     let object = match dialect {
         Dialect::Anthropic(betas) => render::anthropic::version(&uploaded.version, betas.skills),
         Dialect::OpenAi => render::openai::version(&uploaded.version),
     };
     Ok(answer(object, &uploaded))
+}
+
+/// A version has no name of its own, and does not rename its skill.
+fn check_title(title: Option<&str>, skill: &SkillRecord) -> Result<(), ApiError> {
+    let Some(title) = title.filter(|title| *title != skill.display_name()) else {
+        return Ok(());
+    };
+    let message = format!(
+        "display_name: a version cannot rename its skill, which is called `{}`, to `{}`: leave \
+         the field out, or create a new skill",
+        excerpt(skill.display_name()),
+        excerpt(title)
+    );
+    Err(ApiError::bad_request("skill-title-fixed", message).with("param", "display_name"))
 }

@@ -1,0 +1,39 @@
+//! Paths in the file: `~/` means the home folder.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use prowess_provider::KeySource;
+use prowess_source::home::expand;
+use serde::{Deserialize, Deserializer, de};
+
+use super::error::ConfigError;
+
+/// Reads a path that may be left out.
+pub(super) fn deserialize<'de, D>(deserializer: D) -> Result<Option<PathBuf>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let path = Option::<PathBuf>::deserialize(deserializer)?;
+    let expanded = path.map(|path| expand(&path)).transpose();
+    expanded.map_err(de::Error::custom)
+}
+
+/// The path that a setting means.
+pub(super) fn expanded(
+    setting: impl Into<Cow<'static, str>>,
+    path: &Path,
+) -> Result<PathBuf, ConfigError> {
+    expand(path).map_err(|error| ConfigError::invalid(setting, error.to_string()))
+}
+
+/// `env:NAME`, `file:PATH` or a key itself.
+pub(super) fn key(
+    setting: impl Into<Cow<'static, str>>,
+    text: &str,
+) -> Result<KeySource, ConfigError> {
+    match KeySource::parse(text) {
+        KeySource::File(path) => expanded(setting, &path).map(KeySource::File),
+        other => Ok(other),
+    }
+}
