@@ -412,3 +412,67 @@ async fn a_tenant_that_fills_the_line_gives_its_last_place_to_another() {
     assert_eq!(wanted.await.unwrap().unwrap().stdout.text, "mine\n");
     first.await.unwrap().unwrap();
 }
+
+/// Whether the control group of each command that [`start`] has started is an idle one.
+fn idle_groups() -> Vec<bool> {
+    let own = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+    let version_1 = own.lines().find_map(|line| {
+        let (names, path) = line.split_once(':')?.1.split_once(':')?;
+        let is_cpu = names.split(',').any(|name| name == "cpu");
+        is_cpu.then(|| format!("/sys/fs/cgroup/cpu{path}"))
+    });
+    let folder = version_1.unwrap_or_else(|| "/sys/fs/cgroup".to_owned());
+    let prefix = format!("prowess-{}-", std::process::id());
+    let mut idle = Vec::new();
+    for group in std::fs::read_dir(folder).unwrap() {
+        let group = group.unwrap();
+        if !group.file_name().to_string_lossy().starts_with(&prefix) {
+            continue;
+        }
+        let read = |name: &str| std::fs::read_to_string(group.path().join(name)).unwrap();
+        let runs = |pid: &str| {
+            let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
+            line.is_ok_and(|line| line.contains("echo started"))
+        };
+        if read("cgroup.procs").lines().any(runs) {
+            idle.push(read("cpu.idle").trim() == "1");
+        }
+    }
+    idle.sort_unstable();
+    idle
+}
+
+#[tokio::test]
+async fn a_tenant_with_many_commands_has_the_processor_time_of_one_before_others() {
+    let one = open(|settings| settings.running = 4).await;
+    let sandbox = &one.sandbox;
+    let [first, second] = [
+        create(sandbox, GREEDY).await.unwrap(),
+        create(sandbox, GREEDY).await.unwrap(),
+    ];
+    let victim = create(sandbox, VICTIM).await.unwrap();
+    let mut runs = vec![start(sandbox, GREEDY, &first).await];
+    assert_eq!(idle_groups(), [false]);
+    runs.push(start(sandbox, GREEDY, &second).await);
+    assert_eq!(
+        idle_groups(),
+        [false, true],
+        "its second takes what is left"
+    );
+    runs.push(start(sandbox, VICTIM, &victim).await);
+    assert_eq!(
+        idle_groups(),
+        [false, false, true],
+        "another's first does not"
+    );
+    for run in runs {
+        run.abort();
+        assert!(run.await.is_err_and(|error| error.is_cancelled()));
+    }
+    // What is used again is normal again.
+    let report = bash(sandbox, GREEDY, &second, "true").await.unwrap();
+    assert_eq!(report.hits, []);
+    let run = start(sandbox, GREEDY, &second).await;
+    assert_eq!(idle_groups(), [false]);
+    run.abort();
+}

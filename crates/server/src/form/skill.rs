@@ -134,6 +134,9 @@ impl Reader<'_, '_> {
                 Ok(())
             }
             "custom_llm_provider" => set(&mut form.provider, name, value),
+            // LiteLLM chooses an account of a provider by it. Skills that are stored here
+            // are for every model, also for this one.
+            "model" => Ok(()),
             _ if form.fields.take(name, &value)? => Ok(()),
             // The rest is read first, so that a form which is broken is called that.
             _ => {
@@ -192,8 +195,6 @@ fn set(place: &mut Option<String>, name: &str, value: String) -> Result<(), ApiE
 fn unknown(name: &str) -> ApiError {
     let why = match name {
         "" => "every field of the form needs a name: name this one, or leave it out",
-        // LiteLLM chooses an account by it.
-        "model" => "a skill belongs to no model here: leave the field out",
         _ => {
             "a skill has no such field. Leave it out: there are `files[]`, `display_name` (or \
              `display_title`), `description`, `instructions`, `metadata`, `default` and \

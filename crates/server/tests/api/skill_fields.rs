@@ -181,7 +181,7 @@ async fn a_field_that_means_nothing_is_refused_by_its_name() {
     let server = Server::new().await;
     let id = server.skill("pdf-forms").await;
     for path in ["/v1/skills".to_owned(), format!("/v1/skills/{id}/versions")] {
-        for field in ["descripton", "model", "name", "metadata[]", ""] {
+        for field in ["descripton", "name", "metadata[]", ""] {
             for dialect in ALL {
                 let form = Form::skill(&SkillFixture::new("pdf-forms")).text(field, "x");
                 let refused = server.post(dialect, &path).form(&form).await;
@@ -194,6 +194,9 @@ async fn a_field_that_means_nothing_is_refused_by_its_name() {
             }
         }
     }
+    // By which LiteLLM's clients choose an account.
+    let form = Form::skill(&SkillFixture::new("for-every-model")).text("model", "claude");
+    server.post(As::Ga, "/v1/skills").form(&form).await.ok();
     for (field, value) in [("metadata", "no JSON"), ("default", "maybe")] {
         let form = greeter().text(field, value);
         let refused = server.post(As::Ga, "/v1/skills").form(&form).await;
