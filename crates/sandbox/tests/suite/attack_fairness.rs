@@ -432,7 +432,7 @@ fn idle_groups() -> Vec<bool> {
         let read = |name: &str| std::fs::read_to_string(group.path().join(name)).unwrap();
         let runs = |pid: &str| {
             let line = std::fs::read_to_string(format!("/proc/{pid}/cmdline"));
-            line.is_ok_and(|line| line.contains("echo started"))
+            line.is_ok_and(|line| line.contains("sleep"))
         };
         if read("cgroup.procs").lines().any(runs) {
             idle.push(read("cpu.idle").trim() == "1");

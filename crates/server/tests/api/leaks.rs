@@ -294,7 +294,7 @@ async fn the_table_has_every_route_that_names_something_of_a_tenant() {
             checked += 1;
         }
     }
-    assert_eq!(checked, 16 + 1 + 11);
+    assert_eq!(checked, 16 + 1 + 11 + 2);
 }
 
 #[tokio::test]
