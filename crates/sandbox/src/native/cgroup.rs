@@ -181,7 +181,7 @@ impl Group {
         };
         let group = Self { place };
         for folder in group.place.folders() {
-            fs::create_dir(folder).during(folder.display())?;
+            create_new(folder).during(folder.display())?;
         }
         Ok(group)
     }
@@ -263,6 +263,18 @@ impl Drop for Group {
 }
 
 const EBUSY: i32 = 16;
+
+/// Makes a group without anything in it, and with no limits yet. One of this name was left
+/// by a process that had our id and was killed.
+fn create_new(folder: &Path) -> io::Result<()> {
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            fs::remove_dir(folder)?;
+            fs::create_dir(folder)
+        }
+        result => result,
+    }
+}
 
 /// Memory, and memory with swap where it is counted; the second may never be less than
 /// the first, so raising and lowering go in opposite orders.
@@ -408,6 +420,18 @@ mod tests {
         };
         assert_eq!(counted.since(before).memory_kills, 2);
         assert_eq!(counted.since(before).refused_processes, 0);
+    }
+
+    #[test]
+    fn a_group_that_a_killed_process_with_our_id_left_is_made_anew() {
+        let mount = version_2("cpu memory pids\n");
+        let name = format!("ours/{PREFIX}{}-test", std::process::id());
+        fs::create_dir(mount.path().join(&name)).unwrap();
+        assert_eq!(folder(&group(&mount)), mount.path().join(&name));
+        // With something in it, it is in use.
+        fs::create_dir_all(mount.path().join(&name).join("inner")).unwrap();
+        let hierarchy = Hierarchy::V2(mount.path().join("ours"));
+        assert!(Group::create(&hierarchy, "test").is_err());
     }
 
     #[test]
